@@ -1,0 +1,1 @@
+"""Ways of reading an episode without structures."""

@@ -1,0 +1,1 @@
+"""Derivations: from steps to summaries and triples."""

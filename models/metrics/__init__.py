@@ -1,0 +1,1 @@
+"""One metric per file."""

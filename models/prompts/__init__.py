@@ -1,0 +1,1 @@
+"""One prompt per file: VERSION, text, schema, render, parse."""

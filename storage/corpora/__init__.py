@@ -1,0 +1,1 @@
+"""Readers of data sets; `CORPORA` is the registry."""

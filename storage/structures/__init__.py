@@ -1,0 +1,1 @@
+"""The memory structures; `STRUCTURES` is the registry."""

@@ -1,0 +1,1 @@
+"""Thin Prefect tasks and the composition root: where settings, stores and models meet."""
