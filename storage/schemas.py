@@ -112,6 +112,4 @@ OUTCOMES = pa.schema(
 
 def embeddings(dimension: int) -> pa.Schema:
     """Schema of the embeddings table of one encoder: L2-normalised float32 vectors of `dimension` numbers."""
-    return pa.schema(
-        [("episode_id", pa.string()), ("step", pa.int64()), ("vector", pa.list_(pa.float32(), dimension))]
-    )
+    return pa.schema([("episode_id", pa.string()), ("step", pa.int64()), ("vector", pa.list_(pa.float32(), dimension))])

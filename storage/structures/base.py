@@ -13,6 +13,7 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
+from fsspec import AbstractFileSystem
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,15 @@ class BuildInputs:
     derived: Mapping[str, pa.Table] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class BuiltShard:
+    """A finished build: `folder` is a path for `fs`; `vectors` is the URI of the home's LanceDB (used by V only)."""
+
+    fs: AbstractFileSystem
+    folder: str
+    vectors: str = ""
+
+
 class EpisodeIndex(Protocol):
     """One episode of a built structure, opened for questions. Keep it to answer many: opening costs more than asking."""
 
@@ -104,6 +114,6 @@ class Structure(Protocol):
         """
         ...
 
-    def open(self, folder: str, episode_id: str) -> EpisodeIndex:
+    def open(self, shard: BuiltShard, episode_id: str) -> EpisodeIndex:
         """Open one episode of a built shard. `KeyError` names an episode that the shard does not hold."""
         ...
