@@ -15,6 +15,8 @@ Status = Literal["ok", "error", "overflow"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
+    """One turn of a prompt."""
+
     role: Literal["system", "user", "assistant"]
     content: str
 

@@ -11,11 +11,14 @@ _UNSPACED = re.compile(
 """Scripts written without spaces (Thai, Lao, Khmer, Japanese, Chinese): one run would be one useless token."""
 
 STOP_WORDS = frozenset(
-    "a about after again all also am an and any are as at be because been before being between both but by can could did do "
-    "does doing done during each few for from further had has have having he her here hers him his how i if in into is it its "
-    "itself just let me more most my no nor not now of off on once only or other our out over own s same she should so some "
-    "such t than that the their them then there these they this those through to too under until up upon us very was we were "
-    "what when where which while who whom whose why will with would you your".split()
+    """
+    a about after again all also am an and any are as at be because been before being between both but by can
+    could did do does doing done during each few for from further had has have having he her here hers him his how
+    i if in into is it its itself just let me more most my no nor not now of off on once only or other our out
+    over own s same she should so some such t than that the their them then there these they this those through to
+    too under until up upon us very was we were what when where which while who whom whose why will with would you
+    your
+    """.split()
 )
 
 
