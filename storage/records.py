@@ -24,6 +24,9 @@ CAPABILITIES = (
     "adversarial",
 )
 
+CONVERSATION = "conversation"
+"""The task type of every conversation."""
+
 ABSTENTION = "No information available"
 """The gold answer of a question that the episode cannot answer (LoCoMo's own wording)."""
 
