@@ -143,6 +143,14 @@ class Home:
             raise ArtifactError(f"{self.folder(key)} is missing or damaged: run the stage that writes it again")
         return self.folder(key)
 
+    def discard(self, key: ArtifactKey | str) -> None:
+        """Remove an artifact, its manifest first, so that no reader takes a half-removed one for whole."""
+        folder = self.folder(key)
+        if self.fs.exists(folder):
+            if self.fs.exists(f"{folder}/{MANIFEST}"):
+                self.fs.rm_file(f"{folder}/{MANIFEST}")
+            self.fs.rm(folder, recursive=True)
+
     @contextmanager
     def write(self, key: ArtifactKey) -> Iterator[Draft]:
         """Write an artifact. An exception discards the draft; a finished artifact of the same key is left as it is."""

@@ -90,6 +90,24 @@ EVIDENCE = pa.schema(
     ]
 )
 
+ANSWERS = pa.schema(
+    [
+        ("question_id", pa.string()),
+        ("subset", pa.string()),
+        ("n_structures", pa.int64()),
+        ("evidence_tokens", pa.int64()),
+        ("prompt_tokens", pa.int64()),
+        ("cached_tokens", pa.int64()),
+        ("completion_tokens", pa.int64()),
+        ("answer", pa.string()),
+        ("status", pa.string()),  # ok, error
+        ("error", pa.string()),
+        ("truncated", _STRINGS),  # sections that were cut to fit the window
+        ("answerer", pa.string()),
+        ("ms", pa.float64()),
+    ]
+)
+
 OUTCOMES = pa.schema(
     [
         ("question_id", pa.string()),
