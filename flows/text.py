@@ -1,0 +1,130 @@
+"""The command line's output for people: tables on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+Result = dict[str, Any]
+
+
+def ingest(result: Result) -> None:
+    """What was read and what was odd about it."""
+    out = Console()
+    out.print(f"{result['dataset']}: {result['episodes']:,} episodes, {result['steps']:,} steps")
+    out.print(
+        f"  {result['questions']:,} questions; "
+        f"{result['new']} new, {result['changed']} changed, {result['unchanged']} unchanged, {result['duplicate']} duplicate"
+    )
+    for name, count in {**result["warnings"], **result["cleaned"]}.items():
+        out.print(f"  {name.replace('_', ' ')}: {count:,}")
+
+
+def build(result: Result) -> None:
+    """What was built, by stage."""
+    table = Table(title=f"{result['dataset']}: {result['built']} built, {result['cached']} cached", title_justify="left")
+    for column in ("stage", "artifacts", "built now", "rows", "seconds", "tokens"):
+        table.add_column(column, justify="left" if column == "stage" else "right")
+    for name, s in result["stages"].items():
+        table.add_row(
+            name, str(s["artifacts"]), str(s["built"]), f"{s['rows']:,}", f"{s['seconds']:.1f}", f"{s['tokens']:,}"
+        )
+    Console().print(table)
+
+
+def pipeline(result: Result) -> None:
+    """The three stages of `strata run`."""
+    ingest(result["ingest"])
+    Console().print(f"build: {result['build']['built']} artifacts built, {result['build']['cached']} cached")
+    evaluation(result)
+
+
+def evaluation(result: Result) -> None:
+    """The table of policies and where the report is, or the estimate of a dry run."""
+    out = Console()
+    if result.get("dry_run"):
+        _lines(out, result)
+        return
+    out.print(policy_table(result))
+    out.print(f"report: {result['report']}", soft_wrap=True)
+
+
+def policy_table(result: Result) -> Table:
+    """Score against cost, one row per policy, best first."""
+    judged = f", judged by {result['judge']}" if result["judge"] else ""
+    title = f"{result['dataset']}: {result['metric']}, answers by {result['answerer']}{judged}"
+    table = Table(title=escape(title), title_justify="left")
+    table.add_column("policy")
+    for column in ("score", "95 % interval", "n", "errors", "parse errors", "evidence tokens", "structures", "support"):
+        table.add_column(column, justify="right")
+    for row in sorted(result["policies"], key=lambda row: -(row["score"] or 0.0)):
+        low_high = "–" if row["interval"] is None else f"{row['interval'][0]:.3f}–{row['interval'][1]:.3f}"
+        counts = (str(row["n"]), str(row["errors"]), str(row["parse_errors"]))
+        costs = (_number(row["evidence_tokens"], 0), _number(row["structures_per_question"], 1), _number(row["support"], 3))
+        table.add_row(escape(row["policy"]), _number(row["score"], 3), low_high, *counts, *costs)
+    return table
+
+
+def rescored(result: Result) -> None:
+    """Scores of saved answers."""
+    out = Console()
+    if result.get("dry_run"):
+        _lines(out, result)
+        return
+    overall = result["overall"]
+    out.print(f"{result['dataset']}: {result['metric']} {_number(overall['score'], 4)} over {overall['n']} answers")
+    for capability, entry in result["by_capability"].items():
+        out.print(f"  {capability}: {_number(entry['score'], 4)} over {entry['n']}")
+    out.print(f"  without an answer: {result['missing']}; errors {result['errors']}; parse errors {result['parse_errors']}")
+
+
+def report(result: Result) -> None:
+    """The Markdown page and where the files are."""
+    print(result["text"])
+    print(f"page: {result['report']}")
+
+
+def asked(result: Result) -> None:
+    """The answer and what was read for it."""
+    out = Console()
+    out.print(f"[bold]{escape(result['answer'] or result['error'])}[/bold]")
+    table = Table(
+        title=f"read by {escape(result['answerer'])}: {result['evidence_tokens']:,} evidence tokens", title_justify="left"
+    )
+    for column in ("structure", "tokens", "ms", "steps", "found"):
+        table.add_column(column)
+    for read in result["evidence"]:
+        steps = ", ".join(map(str, read["steps"][:12])) + (" …" if len(read["steps"]) > 12 else "")
+        table.add_row(
+            read["structure"], f"{read['n_tokens']:,}", f"{read['ms']:.1f}", steps, "yes" if read["localised"] else "no"
+        )
+    out.print(table)
+
+
+def status(result: Result) -> None:
+    """One table of data sets."""
+    table = Table(title=f"home {escape(result['home'])}", title_justify="left")
+    for column in ("data set", "episodes", "superseded", "shards", "evidence built", "tokens spent", "report"):
+        table.add_column(column)
+    for d in result["datasets"]:
+        built = " ".join(f"{letter} {count}" for letter, count in d["built"].items())
+        counts = (str(d["episodes"]), str(d["superseded"]), str(d["shards"]))
+        table.add_row(d["dataset"], *counts, built, f"{d['tokens_spent']:,}", d["report"] or "–")
+    Console().print(table)
+
+
+def exported(result: Result) -> None:
+    """How many rows went where."""
+    print(f"{result['rows']:,} rows of {result['dataset']} {result['table']} -> {result['out']}")
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:,.{digits}f}"
+
+
+def _lines(out: Console, result: Result) -> None:
+    for name, value in result.items():
+        out.print(f"{name.replace('_', ' ')}: {escape(str(value))}")

@@ -1,0 +1,66 @@
+"""The evidence table: what each structure returns for each question, one cached task per structure and shard."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from models.tokens import count_tokens
+from storage import schemas
+from storage.artifacts import Draft, Home
+from storage.shards import Shard, read_shard
+from storage.structures.base import Evidence, Query, Structure
+from storage.tables import TABLE, by_episode
+from tasks.build import built
+from tasks.cache import artifact_task
+
+
+@artifact_task
+def access_evidence(home: Home, draft: Draft, structure: Structure, key: str, shard: Shard, vectors: str | None) -> None:
+    """Ask the structure built under `key` every question of the shard; `vectors` is the key of the questions' vectors.
+
+    The structure sees the question's text and vector and nothing else of it: no gold answer, no gold evidence.
+    """
+    questions = read_shard(home, shard, "questions").select(["question_id", "episode_id", "question"])
+    embedded = _question_vectors(home, vectors)
+    rows: list[dict[str, Any]] = []
+    for episode_id, group in by_episode(questions):
+        index = structure.open(built(home, key), episode_id)
+        for question_id, text in zip(*(group.column(c).to_pylist() for c in ("question_id", "question")), strict=True):
+            started = time.perf_counter()
+            evidence = index.access(Query(text, embedded.get(question_id)))
+            milliseconds = (time.perf_counter() - started) * 1_000
+            rows.append(evidence_row(question_id, structure.letter, evidence, milliseconds))
+    for row, n in zip(rows, count_tokens([row["text"] for row in rows]), strict=True):
+        row["n_tokens"] = n
+    pq.write_table(pa.Table.from_pylist(rows, schema=schemas.EVIDENCE), draft.folder / TABLE, compression="zstd")
+    draft.manifest["rows"] = len(rows)
+
+
+def evidence_row(question_id: str, letter: str, evidence: Evidence, milliseconds: float) -> dict[str, Any]:
+    """A row of `schemas.EVIDENCE`, its `n_tokens` still to be counted."""
+    return {
+        "question_id": question_id,
+        "structure": letter,
+        "text": evidence.text,
+        "n_tokens": 0,
+        "steps": list(evidence.steps),
+        "scores": list(evidence.scores),
+        "truncated": False,
+        "access_tokens": 0,
+        "ms": round(milliseconds, 3),
+        "block_starts": list(evidence.block_starts),
+        "localised": evidence.localised,
+    }
+
+
+def _question_vectors(home: Home, key: str | None) -> dict[str, np.ndarray]:
+    if key is None:
+        return {}
+    table = pq.read_table(f"{home.require(key)}/{TABLE}", filesystem=home.fs)
+    matrix = table.column("vector").combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
+    return dict(zip(table.column("question_id").to_pylist(), matrix, strict=True))

@@ -1,0 +1,42 @@
+"""Structures as cached tasks, and the one task that commits vectors to LanceDB."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow.parquet as pq
+from prefect import task
+
+from storage.artifacts import Draft, Home
+from storage.shards import Shard, read_shard, writer_lock
+from storage.structures.base import BuildInputs, BuiltShard, Structure
+from storage.structures.vector import VectorStructure
+from storage.tables import TABLE
+from tasks.cache import artifact_task
+
+
+@artifact_task
+def build_structure(home: Home, draft: Draft, structure: Structure, shard: Shard, derived: Mapping[str, str]) -> None:
+    """Build one structure of one shard; `derived` maps a derived table's name to its artifact key."""
+    tables = {name: pq.read_table(f"{home.require(key)}/{TABLE}", filesystem=home.fs) for name, key in derived.items()}
+    draft.manifest["rows"] = structure.build(BuildInputs(read_shard(home, shard, "steps"), tables), draft.folder)
+
+
+@task
+def commit_vectors(home_url: str, structure: Structure, keys: Sequence[str]) -> int:
+    """Put built vector shards into LanceDB, which takes one writer at a time; return the rows added."""
+    home = Home(home_url)
+    if not isinstance(structure, VectorStructure):
+        raise TypeError(f"structure {structure.letter} keeps no vectors")
+    with writer_lock(home, "vectors"):
+        return structure.commit([built(home, key) for key in keys])
+
+
+def built(home: Home, key: str) -> BuiltShard:
+    """A finished structure as its `open` wants it."""
+    return BuiltShard(home.fs, home.require(key), vectors_uri(home))
+
+
+def vectors_uri(home: Home) -> str:
+    """Where LanceDB keeps its tables."""
+    return f"{home.url}/vectors"

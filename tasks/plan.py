@@ -1,0 +1,83 @@
+"""What a build consists of: every artifact of a data set, by key, in dependency order. Pure: nothing is run here.
+
+plan = BuildPlan.of(home, dataset, ("T", "R"), settings)
+plan.missing(home)            # keys that a build would write
+plan.evidence[("R", shard)]   # the evidence table of R for a shard
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from storage.artifacts import ArtifactKey, Home
+from storage.shards import Dataset, Shard
+from storage.structures.base import Structure
+from tasks.cache import derived_key, evidence_key, structure_key
+from tasks.derivations import Derivation, QuestionVectorsDerivation, derivations
+from tasks.settings import Settings
+
+
+@dataclass(frozen=True)
+class ShardPlan:
+    """The artifacts of one shard. `question_vectors` is None when no structure needs them."""
+
+    shard: Shard
+    episodes: tuple[str, ...]
+    derived: dict[str, tuple[Derivation, ArtifactKey]]
+    structures: dict[str, ArtifactKey]
+    evidence: dict[str, ArtifactKey]
+    question_vectors: tuple[Derivation, ArtifactKey] | None
+
+    def artifacts(self) -> Iterator[ArtifactKey]:
+        """Every key of the shard, what others need first."""
+        yield from (key for _, key in self.derived.values())
+        if self.question_vectors is not None:
+            yield self.question_vectors[1]
+        yield from self.structures.values()
+        yield from self.evidence.values()
+
+
+@dataclass(frozen=True)
+class BuildPlan:
+    """The artifacts of the live shards of a data set, for the chosen structures."""
+
+    structures: dict[str, Structure]
+    shards: tuple[ShardPlan, ...]
+
+    @classmethod
+    def of(cls, dataset: Dataset, letters: tuple[str, ...], settings: Settings, limit: int | None = None) -> BuildPlan:
+        """Plan the first `limit` live episodes (all by default); a shard is planned whole."""
+        structures = {letter: settings.structure(letter) for letter in letters}
+        made = derivations(settings)
+        plans = (
+            _plan(shard, episodes, structures, made, settings) for shard, episodes in dataset.live_shards(limit).items()
+        )
+        return cls(structures, tuple(plans))
+
+    def artifacts(self) -> Iterator[ArtifactKey]:
+        for plan in self.shards:
+            yield from plan.artifacts()
+
+    def missing(self, home: Home) -> list[ArtifactKey]:
+        """Keys without a whole artifact in the home."""
+        return [key for key in self.artifacts() if not home.has(key)]
+
+
+def _plan(
+    shard: Shard,
+    episodes: tuple[str, ...],
+    structures: dict[str, Structure],
+    made: tuple[Derivation, ...],
+    settings: Settings,
+) -> ShardPlan:
+    needed = {name for structure in structures.values() for name in structure.derives}
+    vectors = QuestionVectorsDerivation(settings.embedder) if "embeddings" in needed else None
+    return ShardPlan(
+        shard,
+        episodes,
+        {d.name: (d, derived_key(d, shard)) for d in made if d.name in needed},
+        {letter: structure_key(structure, made, shard) for letter, structure in structures.items()},
+        {letter: evidence_key(structure, made, shard) for letter, structure in structures.items()},
+        None if vectors is None else (vectors, derived_key(vectors, shard)),
+    )

@@ -1,0 +1,122 @@
+"""What a user can set: each part's own frozen dataclass, composed, from a YAML file or a flow's parameters.
+
+    structures: {R: {max_windows: 2}, V: {top_k: 10}}
+    embedder: minilm
+    answerer: openai:Qwen/Qwen3-32B@http://127.0.0.1:8000/v1
+    compose: {context_window: 32768}
+
+Secrets are never settings; they come from the environment.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from models.compose import ComposeConfig
+from models.extract.digest import DigestConfig
+from models.extract.rule_triples import RuleTriplesConfig
+from storage.corpora import CORPORA
+from storage.corpora.base import Corpus
+from storage.sanitize import SanitizeConfig
+from storage.shards import ShardConfig
+from storage.structures import STRUCTURES
+from storage.structures.base import Structure
+
+T = TypeVar("T")
+
+
+class SettingsError(ValueError):
+    """A setting that does not exist or has a wrong value. The message names the file and the setting."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every part's settings. `corpora` and `structures` hold changed fields by name, the others whole dataclasses."""
+
+    corpora: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    sanitize: SanitizeConfig = field(default_factory=SanitizeConfig)
+    shards: ShardConfig = field(default_factory=ShardConfig)
+    structures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    digest: DigestConfig = field(default_factory=DigestConfig)
+    triples: RuleTriplesConfig = field(default_factory=RuleTriplesConfig)
+    embedder: str = "minilm"
+    compose: ComposeConfig = field(default_factory=ComposeConfig)
+    answerer: str = "extractive"
+    judge: str = ""
+
+    def corpus(self, name: str) -> Corpus:
+        """The reader of a data set with this user's settings. `SettingsError` for an unknown name."""
+        return _configured(CORPORA, "corpora", name, self.corpora.get(name, {}))
+
+    def structure(self, letter: str) -> Structure:
+        """A structure with this user's settings. `SettingsError` for an unknown letter."""
+        return _configured(STRUCTURES, "structures", letter, self.structures.get(letter, {}))
+
+
+def _configured(registry: Mapping[str, T], section: str, name: str, changes: Mapping[str, Any]) -> T:
+    if name not in registry:
+        raise SettingsError(f"{section}: {name!r} is unknown; known are {', '.join(registry)}")
+    base = registry[name]
+    if not changes:
+        return base
+    fields = {f.name: getattr(base, f.name) for f in dataclasses.fields(base)}
+    _reject_unknown(type(base), changes, f"{section}.{name}")
+    try:
+        return TypeAdapter(type(base)).validate_python({**fields, **changes})
+    except ValidationError as error:
+        raise SettingsError(_explain(error, f"{section}.{name}")) from error
+
+
+def load_settings(path: str | None) -> Settings:
+    """Settings from a YAML file, or the defaults. `SettingsError` names the file and the setting that is wrong."""
+    if path is None:
+        return Settings()
+    try:
+        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror or error}") from error
+    except yaml.YAMLError as error:
+        raise SettingsError(f"{path}: not valid YAML: {error}") from error
+    if values is None:
+        return Settings()
+    if not isinstance(values, dict):
+        raise SettingsError(f"{path}: expected settings as `name: value` lines, found {type(values).__name__}")
+    return check_settings(values, path)
+
+
+def check_settings(values: Mapping[str, Any], origin: str) -> Settings:
+    """Settings from plain values. `SettingsError` names `origin` and the setting that is wrong."""
+    _reject_unknown(Settings, values, origin)
+    try:
+        settings = TypeAdapter(Settings).validate_python(dict(values))
+    except ValidationError as error:
+        raise SettingsError(_explain(error, origin)) from error
+    for name in settings.corpora:
+        settings.corpus(name)
+    for letter in settings.structures:
+        settings.structure(letter)
+    return settings
+
+
+def _reject_unknown(kind: type, values: Mapping[str, Any], origin: str) -> None:
+    """Pydantic ignores unknown keys of a standard dataclass; a misspelt setting must not pass unseen."""
+    types = typing.get_type_hints(kind)
+    known = [f.name for f in dataclasses.fields(kind)]
+    for name, value in values.items():
+        if name not in known:
+            raise SettingsError(f"{origin}: unknown setting {name!r}; known are {', '.join(known)}")
+        if dataclasses.is_dataclass(types[name]) and isinstance(value, Mapping):
+            _reject_unknown(types[name], value, f"{origin}.{name}")  # type: ignore[arg-type]
+
+
+def _explain(error: ValidationError, origin: str) -> str:
+    first = error.errors()[0]
+    return f"{'.'.join([origin, *map(str, first['loc'])])}: {first['msg']}, got {first['input']!r}"

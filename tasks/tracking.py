@@ -1,0 +1,103 @@
+"""MLflow: where runs are kept and how one is logged. The only module that knows MLflow.
+
+The store is SQLite in the home unless `MLFLOW_TRACKING_URI` names another. Runs are written through explicit ids, never
+through the process's active run, so that tasks in threads do not mix theirs.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from storage.artifacts import Home
+from storage.shards import writer_lock
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What one run says. `texts` are artifacts: file name to content. Params are short; long values belong into `texts`."""
+
+    name: str
+    params: Mapping[str, str | int | float] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+def tracking_uri(home: Home) -> str:
+    """`MLFLOW_TRACKING_URI`, or the SQLite store of the home."""
+    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home.local('mlflow')}/mlflow.db"
+
+
+def log_runs(home: Home, dataset: str, stage: str, parent: RunRecord, children: Sequence[RunRecord] = ()) -> str:
+    """Log a finished run with its child runs to the experiment `strata/<dataset>/<stage>`; return the parent's id."""
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    for name in ("mlflow", "alembic"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    from mlflow import MlflowClient
+
+    with writer_lock(home, "mlflow"):  # two processes that both create the database would race
+        client = MlflowClient(tracking_uri(home))
+        experiment = _experiment(client, home, f"strata/{dataset}/{stage}")
+        parent_id = _log(client, experiment, parent, {})
+        for child in children:
+            _log(client, experiment, child, {"mlflow.parentRunId": parent_id})
+        return parent_id
+
+
+def _experiment(client: MlflowClient, home: Home, name: str) -> str:
+    found = client.get_experiment_by_name(name)
+    if found is not None:
+        return str(found.experiment_id)
+    if "MLFLOW_TRACKING_URI" in os.environ:
+        return str(client.create_experiment(name))
+    return str(client.create_experiment(name, artifact_location=home.local("mlflow", "artifacts").absolute().as_uri()))
+
+
+def _log(client: MlflowClient, experiment: str, record: RunRecord, links: Mapping[str, str]) -> str:
+    from mlflow.entities import Metric, Param, RunTag
+
+    run = client.create_run(experiment, run_name=record.name).info.run_id
+    now = int(time.time() * 1_000)
+    metrics = [Metric(_metric_name(name), value, now, 0) for name, value in record.metrics.items()]
+    params = [Param(name, str(value)) for name, value in record.params.items()]
+    tags = [RunTag(name, value) for name, value in {"git_commit": git_commit(), **links, **record.tags}.items()]
+    for start in range(0, len(metrics), 1_000):  # the store's limit for a batch
+        client.log_batch(run, metrics=metrics[start : start + 1_000])
+    client.log_batch(run, params=params, tags=tags)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in record.texts.items():
+            (Path(folder) / name).write_text(text, encoding="utf-8")
+        if record.texts:
+            client.log_artifacts(run, folder)
+    client.set_terminated(run)
+    return str(run)
+
+
+def _metric_name(name: str) -> str:
+    """MLflow takes letters, digits and `_-. :/` in a metric's name; data brings others."""
+    return re.sub(r"[^\w\-. :/]", "_", name)
+
+
+@cache
+def git_commit() -> str:
+    """The commit of the running code, or `unknown` outside a checkout."""
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True, check=False, timeout=10
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown"
+    return done.stdout.strip() or "unknown"
