@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
-_WORD = re.compile(r"\w+", re.UNICODE)
-_UNSPACED = re.compile(
+
+def _marks() -> str:
+    """Combining marks of the basic plane: vowel signs and accents are part of a word, which `\\w` denies."""
+    return "".join(chr(i) for i in range(0x300, 0x10000) if unicodedata.category(chr(i)) in ("Mn", "Mc"))
+
+
+_WORD = re.compile(rf"\w[\w{_marks()}]*")
+UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]+"
 )
 """Scripts written without spaces (Thai, Lao, Khmer, Japanese, Chinese): one run would be one useless token."""
@@ -40,7 +47,7 @@ def tokens(text: str) -> list[str]:
 def _split_unspaced(word: str) -> list[str]:
     parts: list[str] = []
     at = 0
-    for run in _UNSPACED.finditer(word):
+    for run in UNSPACED.finditer(word):
         if run.start() > at:
             parts.append(word[at : run.start()])
         characters = run.group()

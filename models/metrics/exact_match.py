@@ -1,0 +1,10 @@
+"""Exact match after AMA-Bench's normalisation: case, punctuation, articles and spacing do not count, word order does."""
+
+from __future__ import annotations
+
+from models.metrics.ama_f1 import normalised_words
+
+
+def exact_match(prediction: str, gold: str | int, capability: str = "") -> float:
+    """1.0 when both texts have the same normalised words, else 0.0. The rule is the same for every capability."""
+    return float(normalised_words(prediction) == normalised_words(str(gold)))
