@@ -25,6 +25,7 @@ import os
 import shutil
 import tempfile
 import time
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -155,7 +156,7 @@ class Home:
     def write(self, key: ArtifactKey) -> Iterator[Draft]:
         """Write an artifact. An exception discards the draft; a finished artifact of the same key is left as it is."""
         started = time.perf_counter()
-        draft = Draft(Path(tempfile.mkdtemp(prefix="draft-", dir=self.local("scratch"))))
+        draft = Draft(self.local("scratch", f"draft-{uuid.uuid4().hex}"))
         try:
             yield draft
             manifest = {

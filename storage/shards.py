@@ -9,7 +9,7 @@ its old row.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -158,10 +158,10 @@ def ingest(
             counts.new += episode.episode_id not in live
             pending.append(episode)
             if _is_full(pending, config):
-                counts.shards.append(_add_shard(home, dataset, pending, key_config, count_tokens))
+                counts.shards.append(_add_shard(home, dataset, pending, seen, key_config, count_tokens))
                 pending = []
         if pending:
-            counts.shards.append(_add_shard(home, dataset, pending, key_config, count_tokens))
+            counts.shards.append(_add_shard(home, dataset, pending, seen, key_config, count_tokens))
     return counts
 
 
@@ -172,18 +172,25 @@ def _count_repeat(counts: IngestCounts, episode: Episode, same: bool) -> None:
         counts.conflicts.append(episode.episode_id)
 
 
-def _is_full(pending: list[Episode], config: ShardConfig) -> bool:
+def _is_full(pending: Sequence[Episode], config: ShardConfig) -> bool:
     chars = sum(len(step.action) + len(step.observation) for episode in pending for step in episode.steps)
     return len(pending) >= config.max_episodes or chars >= config.max_chars
 
 
-def _add_shard(home: Home, dataset: str, episodes: list[Episode], key_config: object, count_tokens: CountTokens) -> str:
-    hashes = {episode.episode_id: content_hash(episode) for episode in episodes}
+def _add_shard(
+    home: Home,
+    dataset: str,
+    pending: Sequence[Episode],
+    seen: Mapping[str, str],
+    key_config: object,
+    count_tokens: CountTokens,
+) -> str:
+    hashes = {episode.episode_id: seen[episode.episode_id] for episode in pending}
     key = ArtifactKey("corpus", dataset, VERSION, key_config, tuple(f"{e}:{h}" for e, h in hashes.items()))
     if not home.has(key):
         with home.write(key) as draft:
             name = str(key).rsplit("/", 1)[-1]
-            for table, rows in episode_tables(episodes, name, count_tokens).items():
+            for table, rows in episode_tables(pending, hashes, name, count_tokens).items():
                 draft.manifest[table] = write_table(draft.folder / f"{table}.parquet", rows)
     shards = [*load_dataset(home, dataset).shards, Shard(str(key), hashes)]
     home.replace_json(

@@ -13,15 +13,17 @@ import pyarrow.parquet as pq
 from fsspec import AbstractFileSystem
 
 from storage import schemas
-from storage.records import Episode, content_hash, question_id
+from storage.records import Episode, question_id
 
 CountTokens = Callable[[Sequence[str]], list[int]]
 TABLE = "table.parquet"
 """The file name of an artifact that is one table."""
 
 
-def episode_tables(episodes: Sequence[Episode], shard: str, count_tokens: CountTokens) -> dict[str, pa.Table]:
-    """The tables `episodes`, `steps` and `questions` of one shard.
+def episode_tables(
+    episodes: Sequence[Episode], hashes: Mapping[str, str], shard: str, count_tokens: CountTokens
+) -> dict[str, pa.Table]:
+    """The tables `episodes`, `steps` and `questions` of one shard; `hashes` are the content hashes by episode id.
 
     A step's `n_tokens` counts its action and its observation, each by itself; an episode's is the sum over its steps.
     """
@@ -42,7 +44,7 @@ def episode_tables(episodes: Sequence[Episode], shard: str, count_tokens: CountT
                     "domain": e.domain,
                     "n_steps": len(e.steps),
                     "n_tokens": totals[e.episode_id],
-                    "content_hash": content_hash(e),
+                    "content_hash": hashes[e.episode_id],
                     "shard": shard,
                     "extra": _json(e.extra),
                 }

@@ -14,6 +14,7 @@ from storage import schemas
 from storage.artifacts import Draft, Home
 from storage.shards import Shard, read_shard
 from storage.structures.base import Evidence, Query, Structure
+from storage.structures.render import shows_cut
 from storage.tables import TABLE, by_episode
 from tasks.build import built
 from tasks.cache import artifact_task
@@ -35,8 +36,10 @@ def access_evidence(home: Home, draft: Draft, structure: Structure, key: str, sh
             evidence = index.access(Query(text, embedded.get(question_id)))
             milliseconds = (time.perf_counter() - started) * 1_000
             rows.append(evidence_row(question_id, structure.letter, evidence, milliseconds))
-    for row, n in zip(rows, count_tokens([row["text"] for row in rows]), strict=True):
-        row["n_tokens"] = n
+    texts = list({row["text"] for row in rows})  # a summary is the same for every question of its episode
+    counts = dict(zip(texts, count_tokens(texts), strict=True))
+    for row in rows:
+        row["n_tokens"] = counts[row["text"]]
     pq.write_table(pa.Table.from_pylist(rows, schema=schemas.EVIDENCE), draft.folder / TABLE, compression="zstd")
     draft.manifest["rows"] = len(rows)
 
@@ -50,7 +53,7 @@ def evidence_row(question_id: str, letter: str, evidence: Evidence, milliseconds
         "n_tokens": 0,
         "steps": list(evidence.steps),
         "scores": list(evidence.scores),
-        "truncated": False,
+        "truncated": shows_cut(evidence.text),
         "access_tokens": 0,
         "ms": round(milliseconds, 3),
         "block_starts": list(evidence.block_starts),

@@ -24,7 +24,7 @@ def estimate(home: Home, evaluation: Evaluation) -> dict[str, Any]:
         for plan in evaluation.plans:
             if home.has(plan.answers):
                 continue
-            source = ShardEvidence(home, plan.shard.shard, plan.evidence, settings.compose.context_window)
+            source = ShardEvidence(home, plan.shard.shard, plan.evidence, settings.compose)
             for question, subset in plan.assignment:
                 task = answer_task(source, question, subset)
                 prompt_tokens += compose(task.question, task.task, task.sections, settings.compose).prompt_tokens

@@ -49,7 +49,7 @@ def answer_shard(
     budget_id: str,
 ) -> None:
     """Answer each question of `assignment` from the evidence artifacts in `evidence` (letter to key)."""
-    source = ShardEvidence(home, shard, evidence, settings.compose.context_window)
+    source = ShardEvidence(home, shard, evidence, settings.compose)
     tasks = [answer_task(source, question, subset) for question, subset in assignment]
     answers = _answers(home, settings, tasks, budget_id)
     rows = [_answer_row(answer, subset, settings.answerer) for answer, (_, subset) in zip(answers, assignment, strict=True)]
@@ -129,7 +129,7 @@ def score_shard(
 ) -> None:
     """Score the answers of an artifact with `metric`: a key of `METRICS`, or `judge`."""
     rows = pq.read_table(f"{home.require(answers)}/{TABLE}", filesystem=home.fs).to_pylist()
-    questions = ShardEvidence(home, shard, {}, 0)
+    questions = ShardEvidence(home, shard, {}, settings.compose)
     scores = (_judged if metric == "judge" else _measured(metric))(home, settings, questions, rows, budget_id)
     judge = settings.judge if metric == "judge" else ""
     outcomes = [_outcome(row, score, status, metric, judge) for row, (score, status) in zip(rows, scores, strict=True)]
@@ -209,7 +209,7 @@ def support_shard(
 
     Questions whose gold answer adds no token to the question have no support and no row; nor have adversarial ones.
     """
-    source = ShardEvidence(home, shard, evidence, settings.compose.context_window)
+    source = ShardEvidence(home, shard, evidence, settings.compose)
     tokens = _TokenSets()
     rows = [_support_row(source, settings, tokens, question, subset) for question, subset in assignment]
     _write(draft, [row for row in rows if row is not None], schemas.OUTCOMES)

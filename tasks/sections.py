@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from models.baselines.long_context import trajectory_section
-from models.compose import Section
+from models.compose import ComposeConfig, Section
 from models.selector.policies import LONG_CONTEXT
 from models.selector.subsets import SEPARATOR
 from storage.artifacts import Home
@@ -21,11 +21,11 @@ from storage.tables import TABLE
 class ShardEvidence:
     """The evidence of a shard's questions by structure. `keys` maps a structure's letter to its evidence artifact."""
 
-    def __init__(self, home: Home, shard: Shard, keys: Mapping[str, str], context_window: int):
+    def __init__(self, home: Home, shard: Shard, keys: Mapping[str, str], compose: ComposeConfig):
         self.questions = {row["question_id"]: row for row in read_shard(home, shard, "questions").to_pylist()}
         self._episodes = {row["episode_id"]: row for row in read_shard(home, shard, "episodes").to_pylist()}
         self._rows = {letter: evidence_rows(home, key) for letter, key in keys.items()}
-        self._home, self._shard, self._context_window = home, shard, context_window
+        self._home, self._shard, self._compose = home, shard, compose
         self._trajectories: dict[str, Section] = {}
 
     def task(self, question_id: str) -> str:
@@ -55,7 +55,7 @@ class ShardEvidence:
     def _trajectory(self, episode_id: str) -> Section:
         if not self._trajectories:
             episodes = steps_by_episode(read_shard(self._home, self._shard, "steps"))
-            self._trajectories = {e: trajectory_section(rows, self._context_window) for e, rows in episodes.items()}
+            self._trajectories = {e: trajectory_section(rows, self._compose) for e, rows in episodes.items()}
         return self._trajectories[episode_id]
 
 

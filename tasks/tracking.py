@@ -6,7 +6,6 @@ through the process's active run, so that tasks in threads do not mix theirs.
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import subprocess
@@ -44,8 +43,7 @@ def tracking_uri(home: Home) -> str:
 def log_runs(home: Home, dataset: str, stage: str, parent: RunRecord, children: Sequence[RunRecord] = ()) -> str:
     """Log a finished run with its child runs to the experiment `strata/<dataset>/<stage>`; return the parent's id."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    for name in ("mlflow", "alembic"):
-        logging.getLogger(name).setLevel(logging.WARNING)
+    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
     from mlflow import MlflowClient
 
     with writer_lock(home, "mlflow"):  # two processes that both create the database would race

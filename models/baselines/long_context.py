@@ -1,29 +1,40 @@
-"""The long-context baseline: the trajectory itself, its most recent end where it is too long (MESA, Appendix B.1)."""
+"""The long-context baseline: the trajectory itself, its most recent steps where it is too long (MESA, Appendix B.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from models.compose import Section
+from models.compose import ComposeConfig, Section
 from models.prompts.answer import TRAJECTORY
 from models.tokens import count_tokens
 from storage.structures.base import Evidence
 from storage.structures.render import StepRow, render_step
 
+_WHOLE = 1 << 62
 
-def trajectory_section(rows: Sequence[StepRow], max_tokens: int) -> Section:
-    """The last steps of an episode as one section: as many as `max_tokens` hold, and one more for the composer to cut.
+_AROUND = 1_024
+"""Tokens left for the question, the instructions and the markers."""
 
-    Nothing is cut inside a step here; the composer fits the section to the window from its end.
+
+def trajectory_section(rows: Sequence[StepRow], config: ComposeConfig) -> Section:
+    """The most recent steps of an episode that fit the window beside any task text and question.
+
+    Whole steps are kept, newest first, and a marker says how many older ones are left out. Only a last step that alone is
+    too long is cut inside.
     """
+    room = config.context_window - config.answer_tokens - config.reserve_tokens - config.task_tokens - _AROUND
     blocks: list[str] = []
     total = 0
     for row in reversed(rows):
-        if total > max_tokens:
+        block = render_step(row, max_chars=_WHOLE)
+        n_tokens = count_tokens([block])[0] + 2
+        if not blocks and n_tokens > room:  # a token has a character at least, so this much of both fields fits
+            block = render_step(row, max_chars=max(room, 0) // 2)
+            n_tokens = count_tokens([block])[0] + 2
+        if total + n_tokens > room:
+            blocks.append(f"[... {len(rows) - len(blocks)} earlier steps left out ...]")
             break
-        # A token has at least one character, so a longer block than this cannot be shown whole anyway.
-        block = render_step(row, max_chars=max_tokens * 16)
         blocks.append(block)
-        total += count_tokens([block])[0]
+        total += n_tokens
     evidence = Evidence(tuple(reversed(blocks)))
-    return Section(TRAJECTORY, evidence.text, evidence.block_starts, total, keep_end=True)
+    return Section(TRAJECTORY, evidence.text, evidence.block_starts, count_tokens([evidence.text])[0])

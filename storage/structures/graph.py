@@ -106,7 +106,7 @@ def _distinct(triples: Sequence[dict[str, object]], labels: set[int]) -> list[di
     kept = {
         tuple(triple.values()): triple
         for triple in triples
-        if (triple["step"] is None or triple["step"] in labels) and triple["head"] and triple["tail"]
+        if (triple["step"] is None or triple["step"] in labels) and triple["head"] and triple["relation"] and triple["tail"]
     }
     last = max(labels, default=0) + 1
     return sorted(kept.values(), key=lambda triple: last if triple["step"] is None else int(str(triple["step"])))

@@ -9,6 +9,7 @@ Observation: Tab 0 (current): Dashboard
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -51,6 +52,14 @@ def cut(text: str, max_chars: int) -> str:
     if len(text) <= max_chars:
         return text
     return f"{text[:max_chars]} [... {len(text) - max_chars:,} more characters]"
+
+
+_CUT = re.compile(r"\[\.\.\. [\d,]+ more characters\]$", re.MULTILINE)
+
+
+def shows_cut(text: str) -> bool:
+    """Whether a text holds the marker of `cut` at the end of a line."""
+    return "[... " in text and _CUT.search(text) is not None
 
 
 def render_step(row: StepRow, max_chars: int) -> str:

@@ -103,8 +103,8 @@ class VectorStructure:
             table.add(rows)
             present.add(_shard_name(shard))
             added += rows.num_rows
-        if table is not None and added:
-            _index(table)
+        if table is not None:
+            _index(table, compact=added > 0)
         return added
 
     def _check_kind(self, committed: pa.Schema, built: pa.Schema, shard: BuiltShard) -> None:
@@ -119,10 +119,11 @@ class VectorStructure:
         table = _open_table(shard.vectors, _table_name(self.encoder))
         in_shard = f"shard = '{_quoted(_shard_name(shard))}'"
         here = f"episode_id = '{_quoted(episode_id)}' AND {in_shard}"
-        if not table.count_rows(here):
-            # another process may have committed since this one opened the table
+        found = table.count_rows(here)
+        if not found:  # another process may have committed since this one opened the table
             table.checkout_latest()  # type: ignore[no-untyped-call]
-        if table.count_rows(here):
+            found = table.count_rows(here)
+        if found:
             return VectorIndex(table, here, self.top_k)
         if table.count_rows(in_shard):
             raise KeyError(f"episode {episode_id!r} is not in {shard.folder}")
@@ -206,13 +207,14 @@ def _committed_rows(shard: BuiltShard) -> pa.Table:
     return pa.table(columns)
 
 
-def _index(table: Table) -> None:
-    """Make or extend the index on episode_id and compact what the commits left."""
+def _index(table: Table, compact: bool) -> None:
+    """Make the index on episode_id where it is missing; extend it and compact the table after new rows."""
     from lancedb.index import BTree
 
     if not any(index.columns == ["episode_id"] for index in table.list_indices()):
         table.create_index("episode_id", config=BTree())
-    table.optimize()
+    if compact:
+        table.optimize()
 
 
 def _connect(uri: str) -> DBConnection:
