@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
 from storage.records import Episode, Question, Step
 
@@ -23,3 +25,31 @@ def make_episode(episode_id: str = "e0", n_steps: int = 4, note: str = "", datas
         Question(1, "When was the candle taken?", "step 2", "update", ("2",), (2,)),
     )
     return Episode(dataset, episode_id, "tidy the room", "tidying", "rooms", steps, questions)
+
+
+def ama_row(index: int, n_steps: int = 12, note: str = "") -> dict[str, object]:
+    """One episode in AMA-Bench's official layout, made by rule."""
+    episode = make_episode(str(index), n_steps, note or f"Room {index}.")
+    return {
+        "episode_id": index,
+        "task": f"{episode.task} {index}",
+        "task_type": "alfworld",
+        "domain": "EMBODIED_AI",
+        "success": True,
+        "num_turns": n_steps,
+        "trajectory": [{"turn_idx": s.step, "action": s.action, "observation": s.observation} for s in episode.steps],
+        "qa_pairs": [
+            {
+                "question": f"At step {i + 1}, what did the agent take?",
+                "answer": episode.steps[i + 1].action[5:],
+                "type": kind,
+            }
+            for i, kind in enumerate("ABCD")
+        ],
+    }
+
+
+def write_ama(path: Path, indices: Sequence[int], n_steps: int = 12) -> Path:
+    """An AMA-Bench file with the episodes `indices`."""
+    path.write_text("".join(json.dumps(ama_row(i, n_steps)) + "\n" for i in indices), encoding="utf-8")
+    return path
