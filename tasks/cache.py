@@ -14,6 +14,7 @@ from prefect import Task, task
 from prefect.context import TaskRunContext
 from prefect.futures import PrefectFuture
 
+from models.judge import JudgeConfig
 from models.prompts import answer as answer_prompt
 from models.tokens import TOKENIZER
 from storage.artifacts import ArtifactKey, Draft, Home, digest
@@ -61,13 +62,15 @@ def support_key(shard: Shard, settings: Settings, evidence: Sequence[str], assig
     return ArtifactKey("outcomes", "support", OUTCOMES_VERSION, _reading(settings), _inputs(shard, evidence, assignment))
 
 
-def outcomes_key(answers: ArtifactKey, metric: str, judge: str) -> ArtifactKey:
+def outcomes_key(answers: ArtifactKey, metric: str, judge: str, judging: JudgeConfig) -> ArtifactKey:
     """Scores of answers by a metric and, for `judge`, the named judge (model and prompt)."""
-    return ArtifactKey("outcomes", metric, OUTCOMES_VERSION, {"judge": judge}, (str(answers),))
+    return ArtifactKey(
+        "outcomes", metric, OUTCOMES_VERSION, {"judge": judge, "judging": judging if judge else None}, (str(answers),)
+    )
 
 
 def _reading(settings: Settings) -> dict[str, Any]:
-    return {"compose": settings.compose, "tokenizer": TOKENIZER, "prompt": answer_prompt.digest()}
+    return {"answer": settings.answer, "tokenizer": TOKENIZER, "prompt": answer_prompt.digest()}
 
 
 def _inputs(shard: Shard, evidence: Sequence[str], assignment: Assignment) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ def _answers(home: Home, settings: Settings, tasks: Sequence[AnswerTask], budget
     if settings.answerer == EXTRACTIVE:
         return answerer.answer(tasks)
     journal = Journal(home, "answer")
-    keys = [digest(["answer", answerer.name, settings.compose, asdict(task)]) for task in tasks]
+    keys = [digest(["answer", answerer.name, settings.answer, asdict(task)]) for task in tasks]
     found: dict[int, Answer] = {i: Answer(**value) for i, key in enumerate(keys) if (value := journal.get(key)) is not None}
     for batch in _batches([i for i in range(len(tasks)) if i not in found]):
         budget(budget_id).check(sum(_expected_tokens(tasks[i], settings) for i in batch))
@@ -181,7 +181,7 @@ def judge_items(home: Home, settings: Settings, items: Sequence[JudgeItem], budg
     """Verdicts in order, journalled as they arrive; a verdict that is in the journal is not paid for again."""
     judge = make_judge(settings)
     journal = Journal(home, "judge")
-    keys = [digest(["judge", judge.name, asdict(item)]) for item in items]
+    keys = [digest(["judge", judge.name, settings.judging, asdict(item)]) for item in items]
     found = {i: Judgement(**value) for i, key in enumerate(keys) if (value := journal.get(key)) is not None}
     for batch in _batches([i for i in range(len(items)) if i not in found]):
         budget(budget_id).check(sum(len(items[i].prediction + items[i].reference) // 3 + JUDGE_TOKENS for i in batch))

@@ -140,7 +140,9 @@ def _plan(
     evidence = {letter: str(key) for letter, key in shard.evidence.items() if letter in letters}
     answers = answers_key(shard.shard, answerer, settings, list(evidence.values()), assignment)
     support = support_key(shard.shard, settings, list(evidence.values()), assignment)
-    return PolicyPlan(policy, shard, assignment, evidence, answers, outcomes_key(answers, metric, judge), support)
+    return PolicyPlan(
+        policy, shard, assignment, evidence, answers, outcomes_key(answers, metric, judge, settings.judging), support
+    )
 
 
 def _require_evidence(home: Home, dataset: str, structures: tuple[str, ...], plans: tuple[PolicyPlan, ...]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from models.answer import AnswerConfig, Answerer, ChatAnswerer
+from models.answer import Answerer, ChatAnswerer
 from models.extractive import ExtractiveAnswerer
 from models.judge import ChatJudge
 from models.llm.backends import chat
@@ -23,12 +23,12 @@ def _chat(spec: str) -> Chat:
 def make_answerer(settings: Settings) -> Answerer:
     """The answerer that the settings name."""
     if settings.answerer == EXTRACTIVE:
-        return ExtractiveAnswerer()
-    return ChatAnswerer(_chat(settings.answerer), AnswerConfig(compose=settings.compose))
+        return ExtractiveAnswerer(settings.extractive)
+    return ChatAnswerer(_chat(settings.answerer), settings.answer)
 
 
 def make_judge(settings: Settings) -> ChatJudge:
     """The judge that the settings name. `SettingsError` when there is none."""
     if not settings.judge:
         raise SettingsError("--metric judge needs a judge: give --judge openai:MODEL or llamacpp:PATH")
-    return ChatJudge(_chat(settings.judge))
+    return ChatJudge(_chat(settings.judge), settings.judging)

@@ -23,7 +23,9 @@ class ShardEvidence:
 
     def __init__(self, home: Home, shard: Shard, keys: Mapping[str, str], compose: ComposeConfig):
         self.questions = {row["question_id"]: row for row in read_shard(home, shard, "questions").to_pylist()}
-        self._episodes = {row["episode_id"]: row for row in read_shard(home, shard, "episodes").to_pylist()}
+        self._episodes: dict[str, dict[str, Any]] = {
+            row["episode_id"]: row for row in read_shard(home, shard, "episodes").to_pylist()
+        }
         self._rows = {letter: evidence_rows(home, key) for letter, key in keys.items()}
         self._home, self._shard, self._compose = home, shard, compose
         self._trajectories: dict[str, Section] = {}

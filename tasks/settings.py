@@ -3,7 +3,7 @@
     structures: {R: {max_windows: 2}, V: {top_k: 10}}
     embedder: minilm
     answerer: openai:Qwen/Qwen3-32B@http://127.0.0.1:8000/v1
-    compose: {context_window: 32768}
+    answer: {compose: {context_window: 32768}}
 
 Secrets are never settings; they come from the environment.
 """
@@ -20,9 +20,12 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
+from models.answer import AnswerConfig
 from models.compose import ComposeConfig
 from models.extract.digest import DigestConfig
 from models.extract.rule_triples import RuleTriplesConfig
+from models.extractive import ExtractiveConfig
+from models.judge import JudgeConfig
 from storage.corpora import CORPORA
 from storage.corpora.base import Corpus
 from storage.sanitize import SanitizeConfig
@@ -48,9 +51,16 @@ class Settings:
     digest: DigestConfig = field(default_factory=DigestConfig)
     triples: RuleTriplesConfig = field(default_factory=RuleTriplesConfig)
     embedder: str = "minilm"
-    compose: ComposeConfig = field(default_factory=ComposeConfig)
     answerer: str = "extractive"
+    answer: AnswerConfig = field(default_factory=AnswerConfig)
+    extractive: ExtractiveConfig = field(default_factory=ExtractiveConfig)
     judge: str = ""
+    judging: JudgeConfig = field(default_factory=JudgeConfig)
+
+    @property
+    def compose(self) -> ComposeConfig:
+        """How evidence becomes a prompt; part of `answer`."""
+        return self.answer.compose
 
     def corpus(self, name: str) -> Corpus:
         """The reader of a data set with this user's settings. `SettingsError` for an unknown name."""
@@ -67,6 +77,7 @@ def _configured(registry: Mapping[str, T], section: str, name: str, changes: Map
     base = registry[name]
     if not changes:
         return base
+    assert dataclasses.is_dataclass(base), f"{section}.{name} is no dataclass"
     fields = {f.name: getattr(base, f.name) for f in dataclasses.fields(base)}
     _reject_unknown(type(base), changes, f"{section}.{name}")
     try:
@@ -114,7 +125,7 @@ def _reject_unknown(kind: type, values: Mapping[str, Any], origin: str) -> None:
         if name not in known:
             raise SettingsError(f"{origin}: unknown setting {name!r}; known are {', '.join(known)}")
         if dataclasses.is_dataclass(types[name]) and isinstance(value, Mapping):
-            _reject_unknown(types[name], value, f"{origin}.{name}")  # type: ignore[arg-type]
+            _reject_unknown(types[name], value, f"{origin}.{name}")
 
 
 def _explain(error: ValidationError, origin: str) -> str:
