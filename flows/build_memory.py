@@ -30,6 +30,7 @@ def build_memory(
     """Build what is missing and return counts by kind: how many artifacts are needed, how many were there already."""
     settings = settings or Settings()
     store = Home(home)
+    store.sweep_drafts()
     plan = BuildPlan.of(load_dataset(store, dataset), structures, settings, limit)
     missing = plan.missing(store)
     futures: list[PrefectFuture[Any]] = []

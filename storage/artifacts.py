@@ -22,6 +22,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import platform
 import shutil
 import tempfile
 import time
@@ -156,7 +157,7 @@ class Home:
     def write(self, key: ArtifactKey) -> Iterator[Draft]:
         """Write an artifact. An exception discards the draft; a finished artifact of the same key is left as it is."""
         started = time.perf_counter()
-        draft = Draft(self.local("scratch", f"draft-{uuid.uuid4().hex}"))
+        draft = Draft(self.local("scratch", f"{_draft_prefix()}{os.getpid()}-{uuid.uuid4().hex}"))
         try:
             yield draft
             manifest = {
@@ -192,6 +193,16 @@ class Home:
             if not self.has(key):  # otherwise another process published the same artifact first
                 raise
 
+    def sweep_drafts(self) -> int:
+        """Remove the drafts that killed processes of this machine left behind; return how many."""
+        left = 0
+        for folder in self.local("scratch").glob(f"{_draft_prefix()}*"):
+            pid = int(folder.name.removeprefix(_draft_prefix()).split("-")[0])
+            if not _is_alive(pid):
+                shutil.rmtree(folder, ignore_errors=True)
+                left += 1
+        return left
+
     def replace_json(self, path: str, value: Mapping[str, Any]) -> None:
         """Write a small mutable file of the home in one atomic step."""
         text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False)
@@ -212,6 +223,21 @@ class Home:
             return None
         except ValueError as error:
             raise ArtifactError(f"{path} is damaged: {error}") from error
+
+
+def _draft_prefix() -> str:
+    """Names the machine: process ids of another one sharing the home say nothing here."""
+    return f"draft-{digest(platform.node())}-"
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _files(folder: Path) -> dict[str, dict[str, Any]]:

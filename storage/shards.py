@@ -142,6 +142,7 @@ def ingest(
     counts = IngestCounts()
     pending: list[Episode] = []
     seen: dict[str, str] = {}
+    home.sweep_drafts()
     with writer_lock(home, f"corpus-{dataset}"):
         live = {episode: shard.episodes[episode] for episode, shard in load_dataset(home, dataset).live.items()}
         for episode in episodes:

@@ -16,8 +16,8 @@ from storage.shards import Shard, read_shard
 from storage.structures.base import Evidence, Query, Structure
 from storage.structures.render import shows_cut
 from storage.tables import TABLE, by_episode
-from tasks.build import built
-from tasks.cache import artifact_task
+from tasks.artifact_task import artifact_task
+from tasks.plan import built
 
 
 @artifact_task

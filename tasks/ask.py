@@ -6,18 +6,16 @@ import time
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from models.embedders import embedder
-
 from models.answer import AnswerTask
 from models.compose import Section
+from models.embedders import embedder
 from models.tokens import count_tokens
 from storage.artifacts import ArtifactError, Home
 from storage.records import CONVERSATION
 from storage.shards import read_shard
 from storage.structures.base import Evidence, Query
-from tasks.build import built
 from tasks.evaluation import require_dataset
-from tasks.plan import BuildPlan, ShardPlan
+from tasks.plan import BuildPlan, ShardPlan, built
 from tasks.readers import make_answerer
 from tasks.settings import Settings
 

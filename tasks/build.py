@@ -9,10 +9,11 @@ from prefect import task
 
 from storage.artifacts import Draft, Home
 from storage.shards import Shard, read_shard, writer_lock
-from storage.structures.base import BuildInputs, BuiltShard, Structure
+from storage.structures.base import BuildInputs, Structure
 from storage.structures.vector import VectorStructure
 from storage.tables import TABLE
-from tasks.cache import artifact_task
+from tasks.artifact_task import artifact_task
+from tasks.plan import built
 
 
 @artifact_task
@@ -30,13 +31,3 @@ def commit_vectors(home_url: str, structure: Structure, keys: Sequence[str]) -> 
         raise TypeError(f"structure {structure.letter} keeps no vectors")
     with writer_lock(home, "vectors"):
         return structure.commit([built(home, key) for key in keys])
-
-
-def built(home: Home, key: str) -> BuiltShard:
-    """A finished structure as its `open` wants it."""
-    return BuiltShard(home.fs, home.require(key), vectors_uri(home))
-
-
-def vectors_uri(home: Home) -> str:
-    """Where LanceDB keeps its tables."""
-    return f"{home.url}/vectors"

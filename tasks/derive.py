@@ -5,7 +5,7 @@ from __future__ import annotations
 from storage.artifacts import Draft, Home
 from storage.shards import Shard
 from storage.tables import TABLE, write_table
-from tasks.cache import artifact_task
+from tasks.artifact_task import artifact_task
 from tasks.derivations import Derivation
 
 

@@ -6,10 +6,9 @@ from typing import Any
 
 from models.compose import compose
 from storage.artifacts import Home
-from tasks.evaluate import answer_task
 from tasks.evaluation import JUDGE, Evaluation
 from tasks.readers import EXTRACTIVE
-from tasks.sections import ShardEvidence
+from tasks.sections import ShardEvidence, answer_task
 
 
 def estimate(home: Home, evaluation: Evaluation) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from storage.artifacts import ArtifactKey, Home
 from storage.shards import Dataset, Shard
-from storage.structures.base import Structure
+from storage.structures.base import BuiltShard, Structure
 from tasks.cache import derived_key, evidence_key, structure_key
 from tasks.derivations import Derivation, QuestionVectorsDerivation, derivations
 from tasks.settings import Settings
@@ -81,3 +81,13 @@ def _plan(
         {letter: evidence_key(structure, made, shard) for letter, structure in structures.items()},
         None if vectors is None else (vectors, derived_key(vectors, shard)),
     )
+
+
+def built(home: Home, key: str) -> BuiltShard:
+    """A finished structure as its `open` wants it."""
+    return BuiltShard(home.fs, home.require(key), vectors_uri(home))
+
+
+def vectors_uri(home: Home) -> str:
+    """Where LanceDB keeps its tables."""
+    return f"{home.url}/vectors"

@@ -12,8 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from prefect.artifacts import create_markdown_artifact, create_table_artifact
-from prefect.context import FlowRunContext
 
 from models.aggregate import PolicySummary, Summary, summarise_by
 from models.report.data import PolicyRow, ReportData, StructureRow
@@ -271,6 +269,9 @@ def _access_json(summary: AccessSummary) -> dict[str, Any]:
 
 
 def _show_in_prefect(dataset: str, markdown: str, summary: Mapping[str, Any]) -> None:
+    from prefect.artifacts import create_markdown_artifact, create_table_artifact
+    from prefect.context import FlowRunContext
+
     if FlowRunContext.get() is None:
         return
     columns = ("policy", "score", "n", "errors", "parse_errors", "evidence_tokens", "structures_per_question", "support")

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from models.aggregate import summarise
-from models.judge import JudgeItem
 from models.metrics import METRICS
 from models.saved_answers import read_answers
 from storage.artifacts import Home
 from storage.corpora.locomo import read_audit
 from storage.shards import Dataset, read_shard
 from tasks.budget import open_budget
-from tasks.evaluate import Scored, judge_items, verdict_score
 from tasks.evaluation import JUDGE, require_dataset, resolve_metric
 from tasks.readers import make_judge
 from tasks.report import policy_json
+from tasks.scoring import Asked, score_answers
 from tasks.settings import Settings, SettingsError
 
 
@@ -46,7 +44,8 @@ def rescore(home: Home, path: str, dataset: str, settings: Settings, config: Res
     saved = read_answers(path, list(questions.values()))
     if config.dry_run:
         return {"dry_run": True, "judge_calls": len(saved.answers) if metric == JUDGE else 0}
-    scores = _scores(home, settings, metric, questions, saved.answers, config.max_tokens)
+    asked = [Asked(questions[question], questions[question]["task"], answer) for question, answer in saved.answers.items()]
+    scores = score_answers(home, settings, metric, asked, open_budget(config.max_tokens))
     rows = [
         {**questions[question], "score": score, "status": status}
         for question, (score, status) in zip(saved.answers, scores, strict=True)
@@ -71,18 +70,3 @@ def _questions(home: Home, dataset: Dataset, limit: int | None) -> dict[str, dic
                 episode = episodes[row["episode_id"]]
                 found[row["question_id"]] = {**row, "domain": episode["domain"], "task": episode["task"]}
     return found
-
-
-def _scores(
-    home: Home,
-    settings: Settings,
-    metric: str,
-    questions: Mapping[str, Mapping[str, Any]],
-    answers: Mapping[str, str],
-    max_tokens: int | None,
-) -> Scored:
-    asked = [(questions[question], answer) for question, answer in answers.items()]
-    if metric != JUDGE:
-        return [(METRICS[metric](answer, q["answer"], q["capability"]), "ok") for q, answer in asked]
-    items = [JudgeItem(q["question_id"], q["question"], q["answer"], answer, q["task"]) for q, answer in asked]
-    return [verdict_score(judgement) for judgement in judge_items(home, settings, items, open_budget(max_tokens))]

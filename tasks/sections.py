@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from models.answer import AnswerTask
 from models.baselines.long_context import trajectory_section
 from models.compose import ComposeConfig, Section
 from models.selector.policies import LONG_CONTEXT
@@ -70,3 +71,20 @@ def evidence_rows(home: Home, key: str) -> dict[str, dict[str, Any]]:
 def letters_of(subsets: Collection[str]) -> set[str]:
     """The structures that any of the subsets reads."""
     return {letter for subset in subsets if subset != LONG_CONTEXT for letter in subset.split(SEPARATOR)}
+
+
+def answer_task(source: ShardEvidence, question_id: str, subset: str) -> AnswerTask:
+    """What an answerer gets to see of a question: its text, the task and the evidence. Never gold."""
+    return AnswerTask(
+        question_id=question_id,
+        question=source.questions[question_id]["question"],
+        task=source.task(question_id),
+        sections=source.sections(question_id, subset),
+        localised=source.localised(question_id, subset),
+        conversation=source.is_conversation(question_id),
+    )
+
+
+def n_structures(subset: str) -> int:
+    """How many structures a subset reads; the trajectory itself is none."""
+    return 0 if subset == LONG_CONTEXT else subset.count(SEPARATOR) + 1

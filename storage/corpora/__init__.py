@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from storage.corpora.ama_bench import AmaBench
+from storage.corpora.babyai import BabyAI
 from storage.corpora.base import Corpus
 from storage.corpora.locomo import Locomo
 
 CORPORA: dict[str, Corpus] = {
     "ama-bench": AmaBench(),
     "locomo": Locomo(),
+    "babyai": BabyAI(),
 }

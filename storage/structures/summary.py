@@ -25,7 +25,7 @@ _MARKER = re.compile(r"^\W*STATE_MEMORY\W*$", re.MULTILINE)
 """The line after which the paper's prompt asks for the summary; a reply may repeat it."""
 
 _TURN = re.compile(
-    r"^[ \t>*#-]*turn[ _]id[*`\"]*[ \t]*[:=][ \t]*[*`\"<]*[ \t]*(?P<ids>\d[\d ,\t–-]*)", re.IGNORECASE | re.MULTILINE
+    r"^[ \t>*#`-]*turn[ _]id[*`\"]*[ \t]*[:=][ \t]*[*`\"<]*[ \t]*(?P<ids>\d[\d ,\t–-]*)", re.IGNORECASE | re.MULTILINE
 )
 """The head of a key turn's block, with the marks that models put around it. `ids` may be a list or a range."""
 

@@ -3,10 +3,11 @@
 No download: MiniGrid's levels are played by its expert mixed with random moves, and everything that is asked is known
 from the simulator. Any number of episodes of any length; episode i depends on the seed and i alone.
 
-    babyai_0_00002, "open the grey door, then open the red door", 48 steps
-    Step 7: Action: toggle
-            Observation: You open the grey door between rooms B2 and C2. Facing east, you are in room B2 (column 4, ...
-    What was the state of the grey door after step 31?  Open  (evidence: step 7)
+    babyai_0_00002: open the red door after you open the grey door (42 steps)
+    Step 41: Action: toggle
+             Observation: You pull the blue door between rooms B2 and B3 open. Position: room B2 (column 4, row 4); ...
+    Which changes of state did the blue door go through, and at which steps?
+    Step 41: opened the blue door between rooms B2 and B3  (update; evidence: step 41)
 
 Differences from AMA-Bench's generator, whose faults are listed in FACTS.md section 5.3: observations are those *after*
 the action and tell what is carried, step 0 shows the start, gold comes from the true state, quotas always hold.

@@ -1,0 +1,70 @@
+"""Calls that cost tokens: journalled as they arrive, so that nothing is paid for twice, and stopped by the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from models.answer import Answer, AnswerTask
+from models.compose import compose
+from models.judge import JudgeItem, Judgement
+from storage.artifacts import Home, digest
+from storage.journal import Journal
+from tasks.budget import budget
+from tasks.readers import EXTRACTIVE, make_answerer, make_judge
+from tasks.settings import Settings
+
+BATCH = 64
+"""Requests between two looks at the token budget."""
+
+JUDGE_TOKENS = 64
+"""Tokens of a verdict that a budget reserves; a reasoning judge may use more, and is counted as it does."""
+
+
+def paid_answers(home: Home, settings: Settings, tasks: Sequence[AnswerTask], budget_id: str) -> list[Answer]:
+    """Answers in order. Those of a language model are journalled as they arrive and never asked for twice."""
+    answerer = make_answerer(settings)
+    if settings.answerer == EXTRACTIVE:
+        return answerer.answer(tasks)
+    journal = Journal(home, "answer")
+    keys = [digest(["answer", answerer.name, settings.answer, asdict(task)]) for task in tasks]
+    found: dict[int, Answer] = {i: Answer(**value) for i, key in enumerate(keys) if (value := journal.get(key)) is not None}
+    for batch in _batches([i for i in range(len(tasks)) if i not in found]):
+        budget(budget_id).check(sum(_expected_tokens(tasks[i], settings) for i in batch))
+
+        def keep(position: int, answer: Answer, batch: Sequence[int] = batch) -> None:
+            found[batch[position]] = answer
+            budget(budget_id).spend(answer.prompt_tokens + answer.completion_tokens)
+            if answer.status == "ok":  # an error is asked again next time
+                journal.put(keys[batch[position]], answer.question_id.rsplit("/", 1)[0], asdict(answer))
+
+        answerer.answer([tasks[i] for i in batch], keep)
+    return [found[i] for i in range(len(tasks))]
+
+
+def _expected_tokens(task: AnswerTask, settings: Settings) -> int:
+    composed = compose(task.question, task.task, task.sections, settings.compose)
+    return composed.prompt_tokens + settings.compose.answer_tokens
+
+
+def _batches(indices: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (indices[start : start + BATCH] for start in range(0, len(indices), BATCH))
+
+
+def paid_judgements(home: Home, settings: Settings, items: Sequence[JudgeItem], budget_id: str) -> list[Judgement]:
+    """Verdicts in order, journalled as they arrive; a verdict that is in the journal is not paid for again."""
+    judge = make_judge(settings)
+    journal = Journal(home, "judge")
+    keys = [digest(["judge", judge.name, settings.judging, asdict(item)]) for item in items]
+    found = {i: Judgement(**value) for i, key in enumerate(keys) if (value := journal.get(key)) is not None}
+    for batch in _batches([i for i in range(len(items)) if i not in found]):
+        budget(budget_id).check(sum(len(items[i].prediction + items[i].reference) // 3 + JUDGE_TOKENS for i in batch))
+
+        def keep(position: int, judgement: Judgement, batch: Sequence[int] = batch) -> None:
+            found[batch[position]] = judgement
+            budget(budget_id).spend(judgement.prompt_tokens + judgement.completion_tokens)
+            if judgement.verdict != "error":
+                journal.put(keys[batch[position]], judgement.question_id.rsplit("/", 1)[0], asdict(judgement))
+
+        judge.judge([items[i] for i in batch], keep)
+    return [found[i] for i in range(len(items))]
