@@ -7,12 +7,13 @@ A policy is Python source with two functions, run only in the sandbox (`models/s
     def select(question, context, params):   # returns a list of structure letters, such as ["T", "V"]
         ...
 
-An example is {"question", "context", "scores", "tokens"}: the last two map every subset (`S+T`) to its score in [0, 1] (absent
-where the outcome is an error) and its evidence tokens. A context has no gold, verdict or outcome:
+An example is {"question", "context", "scores", "tokens"}: the last two map every subset (`S+T`) to its score in [0, 1]
+(absent where the outcome is an error) and its evidence tokens. A context has no gold, verdict or outcome:
 
     {"task": "...", "task_type": "alfworld", "domain": "EMBODIED_AI", "capability": "recall", "n_steps": 60,
      "structures": ["S", "T", "G", "V", "R"],
-     "previews": {"T": {"n_tokens": 310, "items": 1, "top_scores": [1.0], "steps": [12], "localised": true, "head": "Step 12..."}}}
+     "previews": {"T": {"n_tokens": 310, "items": 1, "top_scores": [1.0], "steps": [12], "localised": true,
+                        "head": "Step 12: ..."}}}
 """
 
 from __future__ import annotations
@@ -40,8 +41,10 @@ class Case:
 
 @dataclass(frozen=True)
 class OutcomeTable:
-    """Outcomes of n cases under m subsets. `scores` (n, m) is NaN where the outcome is an error; `tokens` (n, m) are evidence
-    tokens. `subsets` are names in the order of the columns."""
+    """Outcomes of n cases under m subsets, whose names are in the order of the columns.
+
+    `scores` (n, m) is NaN where the outcome is an error; `tokens` (n, m) are evidence tokens.
+    """
 
     cases: tuple[Case, ...]
     subsets: tuple[str, ...]
