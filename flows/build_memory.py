@@ -13,6 +13,7 @@ from tasks.access import access_evidence
 from tasks.build import build_structure, commit_vectors
 from tasks.build_report import build_report, log_build
 from tasks.derive import derive
+from tasks.inventory import refresh_catalog
 from tasks.plan import BuildPlan, ShardPlan
 from tasks.progress import finish
 from tasks.runner import thread_runner
@@ -44,6 +45,7 @@ def build_memory(
     )
     report = build_report(store, dataset, plan, missing)
     if missing:
+        refresh_catalog(store, settings)
         report["run_id"] = log_build(store, dataset, settings, report)
     return report
 

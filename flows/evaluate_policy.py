@@ -10,6 +10,7 @@ from storage.artifacts import Home
 from tasks.budget import open_budget
 from tasks.evaluate import submit_answers, submit_scores, submit_support
 from tasks.evaluation import EvaluationConfig, plan_evaluation
+from tasks.inventory import refresh_catalog
 from tasks.progress import finish
 from tasks.report import write_report
 from tasks.runner import thread_runner
@@ -29,4 +30,6 @@ def evaluate_policy(
         finish("answers", [submit_answers(store, plan, part, budget_id) for part in plan.plans])
         finish("scores", [submit_scores(store, plan, part, budget_id) for part in plan.plans])
     finish("support", [submit_support(store, plan, part) for part in plan.plans])
-    return write_report(store, plan, config.audit)
+    report = write_report(store, plan, config.audit)
+    refresh_catalog(store, plan.settings)
+    return report

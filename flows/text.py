@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from rich.console import Console
@@ -13,7 +14,7 @@ Result = dict[str, Any]
 
 def ingest(result: Result) -> None:
     """What was read and what was odd about it."""
-    out = Console()
+    out = _console()
     out.print(f"{result['dataset']}: {result['episodes']:,} episodes, {result['steps']:,} steps")
     out.print(
         f"  {result['questions']:,} questions; "
@@ -32,19 +33,19 @@ def build(result: Result) -> None:
         table.add_row(
             name, str(s["artifacts"]), str(s["built"]), f"{s['rows']:,}", f"{s['seconds']:.1f}", f"{s['tokens']:,}"
         )
-    Console().print(table)
+    _console().print(table)
 
 
 def pipeline(result: Result) -> None:
     """The three stages of `strata run`."""
     ingest(result["ingest"])
-    Console().print(f"build: {result['build']['built']} artifacts built, {result['build']['cached']} cached")
+    _console().print(f"build: {result['build']['built']} artifacts built, {result['build']['cached']} cached")
     evaluation(result)
 
 
 def evaluation(result: Result) -> None:
     """The table of policies and where the report is, or the estimate of a dry run."""
-    out = Console()
+    out = _console()
     if result.get("dry_run"):
         _lines(out, result)
         return
@@ -70,7 +71,7 @@ def policy_table(result: Result) -> Table:
 
 def rescored(result: Result) -> None:
     """Scores of saved answers."""
-    out = Console()
+    out = _console()
     if result.get("dry_run"):
         _lines(out, result)
         return
@@ -89,7 +90,7 @@ def report(result: Result) -> None:
 
 def asked(result: Result) -> None:
     """The answer and what was read for it."""
-    out = Console()
+    out = _console()
     out.print(f"[bold]{escape(result['answer'] or result['error'])}[/bold]")
     table = Table(
         title=f"read by {escape(result['answerer'])}: {result['evidence_tokens']:,} evidence tokens", title_justify="left"
@@ -113,12 +114,17 @@ def status(result: Result) -> None:
         built = " ".join(f"{letter} {count}" for letter, count in d["built"].items())
         counts = (str(d["episodes"]), str(d["superseded"]), str(d["shards"]))
         table.add_row(d["dataset"], *counts, built, f"{d['tokens_spent']:,}", d["report"] or "–")
-    Console().print(table)
+    _console().print(table)
 
 
 def exported(result: Result) -> None:
     """How many rows went where."""
     print(f"{result['rows']:,} rows of {result['dataset']} {result['table']} -> {result['out']}")
+
+
+def _console() -> Console:
+    """A terminal keeps its width; a pipe gets lines long enough for the tables."""
+    return Console(width=None if sys.stdout.isatty() else 160)
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,13 +71,12 @@ def export_table(table: pa.Table, out: str) -> None:
     if path.suffix not in FORMATS:
         raise ExportError(f"{out}: cannot tell the format; use a name that ends with {', '.join(FORMATS)}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=".draft-", suffix=path.suffix)
-    os.close(handle)
+    draft = path.with_name(f".{path.stem}-{uuid.uuid4().hex}{path.suffix}")
     try:
-        _write(table, Path(draft), path.suffix)
-        Path(draft).replace(path)
+        _write(table, draft, path.suffix)
+        draft.replace(path)
     finally:
-        Path(draft).unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
 
 
 def _write(table: pa.Table, path: Path, suffix: str) -> None:
