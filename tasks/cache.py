@@ -67,7 +67,7 @@ def _reading(settings: Settings) -> dict[str, Any]:
 
 
 def _inputs(shard: Shard, evidence: Sequence[str], assignment: Assignment) -> tuple[str, ...]:
-    return (shard.key, *sorted(evidence), *(f"{question}={subset}" for question, subset in assignment))
+    return (shard.key, *sorted(evidence), f"assignment:{digest(assignment)}")
 
 
 def _safe(name: str) -> str:

@@ -43,6 +43,7 @@ def answer_shard(
     answers = paid_answers(home, settings, tasks, budget_id)
     rows = [_answer_row(answer, subset, settings.answerer) for answer, (_, subset) in zip(answers, assignment, strict=True)]
     _write(draft, rows, schemas.ANSWERS)
+    draft.manifest |= {"shard": shard.key, "evidence": dict(evidence)}
     draft.manifest["errors"] = sum(answer.status != "ok" for answer in answers)
     draft.manifest["tokens"] = sum(answer.prompt_tokens + answer.completion_tokens for answer in answers)
 
@@ -95,12 +96,14 @@ def support_shard(
 ) -> None:
     """Score the composed evidence itself: outcomes with the metric `support` and no answer.
 
-    Questions whose gold answer adds no token to the question have no support and no row; nor have adversarial ones.
+    The score is null for adversarial questions and for those whose gold answer adds no token to the question: they say
+    nothing about an access and are in no mean.
     """
     source = ShardEvidence(home, shard, evidence, settings.compose)
     tokens = _TokenSets()
     rows = [_support_row(source, settings, tokens, question, subset) for question, subset in assignment]
-    _write(draft, [row for row in rows if row is not None], schemas.OUTCOMES)
+    _write(draft, rows, schemas.OUTCOMES)
+    draft.manifest |= {"shard": shard.key, "evidence": dict(evidence)}
 
 
 class _TokenSets:
@@ -121,16 +124,13 @@ class _TokenSets:
 
 def _support_row(
     source: ShardEvidence, settings: Settings, tokens: _TokenSets, question_id: str, subset: str
-) -> dict[str, Any] | None:
+) -> dict[str, Any]:
     question = source.questions[question_id]
-    if question["answer"] == ABSTENTION:
-        return None
     started = time.perf_counter()
     sections = source.sections(question_id, subset)
     composed = compose(question["question"], source.task(question_id), sections, settings.compose)
-    score = SupportGold.of(question["question"], question["answer"]).share(tokens.union(question_id, composed.evidence))
-    if score is None:
-        return None
+    gold = SupportGold.of(question["question"], question["answer"])
+    score = None if question["answer"] == ABSTENTION else gold.share(tokens.union(question_id, composed.evidence))
     return {
         "question_id": question_id,
         "subset": subset,

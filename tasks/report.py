@@ -22,7 +22,7 @@ from storage.artifacts import ArtifactError, ArtifactKey, Home, canonical_json
 from storage.corpora.locomo import read_audit
 from storage.shards import load_dataset, read_shard
 from storage.tables import TABLE
-from tasks.evaluation import Evaluation
+from tasks.evaluation import SUPPORT, Evaluation
 from tasks.sections import evidence_rows, letters_of
 from tasks.tracking import RunRecord, log_runs
 
@@ -134,6 +134,8 @@ def _rows(
         key = plan.support if support else plan.outcomes
         table: pa.Table = pq.read_table(f"{home.require(key)}/{TABLE}", filesystem=home.fs)
         for row in table.to_pylist():
+            if row["metric"] == SUPPORT and row["score"] is None:
+                continue
             question = questions[row["question_id"]]
             rows.append({**row, "policy": plan.policy, "capability": question["capability"], "domain": question["domain"]})
     return rows
