@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from models.prompts import answer as prompt
 from models.tokens import count_tokens, truncate
@@ -21,6 +22,10 @@ KEEP_ORDER = ("T", "S", "G", "V", "H", "R", prompt.TRAJECTORY)
 """Who keeps its text when the window is too small, first to last: the steps that the question names, then the summary (the
 best single structure of MESA, Table 3) and the graph (the smallest), then what was retrieved by similarity; the raw windows
 are the longest and repeat most of the others."""
+
+PREFIX_ORDER = ("S", "R", "V", "T", "H", "G", prompt.TRAJECTORY)
+"""The largest and most shared section first: the summary is the same for every question of an episode, and a section at
+place i stands behind 2^i different beginnings in a sweep, so large ones belong in front."""
 
 TASK = "task"
 """Stands in `Composed.truncated` for a task text that was cut."""
@@ -55,7 +60,8 @@ class ComposeConfig:
 
     `answer_tokens` are left free for the reply and `reserve_tokens` for the model's chat template and for merges across
     parts. The task text gets at most `task_tokens` and at most a quarter of the room. `floor_tokens` is what every
-    selected section keeps before the rest of the room goes by `KEEP_ORDER`.
+    selected section keeps before the rest of the room goes by `KEEP_ORDER`. `section_order` is the paper's, or `prefix`:
+    what a server's prefix cache can share most stands first (`PREFIX_ORDER`).
     """
 
     context_window: int = 32_768
@@ -64,6 +70,12 @@ class ComposeConfig:
     task_tokens: int = 4_000
     floor_tokens: int = 512
     reserve_tokens: int = 128
+    section_order: Literal["paper", "prefix"] = "paper"
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Structure letters in the order of their sections."""
+        return tuple(prompt.HEADINGS) if self.section_order == "paper" else PREFIX_ORDER
 
     def shrunk(self, factor: float) -> ComposeConfig:
         """The same budgets for a window of `factor` times the size, for a server that counts more tokens than we do."""
@@ -88,11 +100,11 @@ class Composed:
 def compose(
     question: str, task: str, sections: Sequence[Section], config: ComposeConfig, *, abstain: bool = False
 ) -> Composed:
-    """The prompt for a question with the evidence of the selected structures, in the order of `HEADINGS`.
+    """The prompt for a question with the evidence of the selected structures, in the order that the settings say.
 
     Deterministic. Raises `PromptTooLongError` when the question does not fit, and `ValueError` for an unknown structure.
     """
-    chosen = _in_order(sections)
+    chosen = _in_order(sections, config.order)
     fixed = _n_tokens(prompt.render(question, "", (), abstain=abstain))
     room = config.context_window - config.answer_tokens - config.reserve_tokens - fixed
     if room < 0:
@@ -116,8 +128,6 @@ def compose(
 _HEADING_TOKENS = 20
 """An upper bound for a heading and the blank lines around a section (the longest, T's, counts 16 with them)."""
 
-_POSITION = {letter: i for i, letter in enumerate(prompt.HEADINGS)}
-
 
 @functools.lru_cache(maxsize=4_096)
 def _n_tokens(text: str) -> int:
@@ -125,14 +135,14 @@ def _n_tokens(text: str) -> int:
     return count_tokens([text])[0]
 
 
-def _in_order(sections: Sequence[Section]) -> list[Section]:
+def _in_order(sections: Sequence[Section], order: Sequence[str]) -> list[Section]:
     letters = [section.structure for section in sections]
-    unknown = sorted(set(letters) - set(_POSITION))
+    unknown = sorted(set(letters) - set(order))
     if unknown:
-        raise ValueError(f"no heading for structure {', '.join(unknown)}: known are {', '.join(_POSITION)}")
+        raise ValueError(f"no heading for structure {', '.join(unknown)}: known are {', '.join(order)}")
     if len(set(letters)) < len(letters):
         raise ValueError(f"a structure stands twice in {'+'.join(letters)}")
-    return sorted((s for s in sections if s.text.strip()), key=lambda s: _POSITION[s.structure])
+    return sorted((s for s in sections if s.text.strip()), key=lambda s: order.index(s.structure))
 
 
 def _cut_task(task: str, max_tokens: int) -> str:

@@ -55,7 +55,7 @@ def support_key(shard: Shard, settings: Settings, evidence: Sequence[str], assig
     return ArtifactKey("outcomes", "support", OUTCOMES_VERSION, _reading(settings), _inputs(shard, evidence, assignment))
 
 
-def outcomes_key(answers: ArtifactKey, metric: str, judge: str, judging: JudgeConfig) -> ArtifactKey:
+def outcomes_key(answers: ArtifactKey | str, metric: str, judge: str, judging: JudgeConfig) -> ArtifactKey:
     """Scores of answers by a metric and, for `judge`, the named judge (model and prompt)."""
     return ArtifactKey(
         "outcomes", metric, OUTCOMES_VERSION, {"judge": judge, "judging": judging if judge else None}, (str(answers),)

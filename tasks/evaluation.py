@@ -94,7 +94,7 @@ def plan_evaluation(home: Home, dataset: str, config: EvaluationConfig, settings
         for shard in build.shards
         for policy in chosen
     )
-    _require_evidence(home, dataset, config.structures, plans)
+    require_evidence(home, dataset, config.structures, [key for plan in plans for key in plan.evidence.values()])
     return Evaluation(dataset, metric, settings, build, tuple(policy.name for policy in chosen), plans, judge)
 
 
@@ -145,8 +145,9 @@ def _plan(
     )
 
 
-def _require_evidence(home: Home, dataset: str, structures: tuple[str, ...], plans: tuple[PolicyPlan, ...]) -> None:
-    needed = {key for plan in plans for key in plan.evidence.values()}
+def require_evidence(home: Home, dataset: str, structures: tuple[str, ...], keys: Sequence[str]) -> None:
+    """`ArtifactError` that says what to run when an evidence table is missing."""
+    needed = set(keys)
     if missing := [key for key in needed if not home.has(key)]:
         raise ArtifactError(
             f"{len(missing)} of {len(needed)} evidence tables of {dataset} are missing: "
