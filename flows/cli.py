@@ -6,39 +6,38 @@ usage. Heavy imports wait until a command needs them.
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from flows import cli_selector
+from flows.options import (
+    ALL,
+    Answerer,
+    Audit,
+    Config,
+    Dataset,
+    DryRun,
+    HomeUrl,
+    Json,
+    Judge,
+    Limit,
+    MaxTokens,
+    Metric,
+    Policies,
+    Seed,
+    Source,
+    Structures,
+    show,
+)
 from storage.artifacts import ArtifactError, Home
 from storage.catalog import ExportError
 from storage.corpora.base import CorpusError
 
 app = typer.Typer(name="strata", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
-Dataset = Annotated[str, typer.Option("--dataset", help="An ingested data set.")]
-Source = Annotated[str | None, typer.Argument(help="File or folder; without one it is downloaded or generated.")]
-HomeUrl = Annotated[str, typer.Option("--home", envvar="STRATA_HOME", help="Folder or URL that holds everything.")]
-Config = Annotated[str | None, typer.Option("--config", help="YAML file with settings (README, Settings).")]
-Seed = Annotated[int | None, typer.Option("--seed", help="Seed of whatever is drawn at random; 0 by default.")]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N episodes.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
-Structures = Annotated[str, typer.Option("--structures", help="Which structures, such as S,T,G,V,R.")]
-Policies = Annotated[
-    list[str] | None,
-    typer.Option("--policy", help="What to read: a subset such as S+T, `all`, `random` or `long-context`; repeatable."),
-]
-Metric = Annotated[str, typer.Option("--metric", help="f1, judge, support, exact_match, ama_f1 or locomo_f1.")]
-Answerer = Annotated[str | None, typer.Option("--answerer", help="`extractive` or a language model (README, Models).")]
-Judge = Annotated[str | None, typer.Option("--judge", help="The language model that judges, for --metric judge.")]
-Audit = Annotated[str | None, typer.Option("--audit", help="Audit of wrong gold answers: adds the score without them.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print calls and tokens, spend nothing.")]
-MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Stop cleanly before more is spent.")]
-
-ALL = "S,T,G,V,R"
+cli_selector.register(app)
 
 
 @app.command()
@@ -57,7 +56,7 @@ def ingest(
 
     settings = commands.settings_of(config, dataset=dataset, seed=seed)
     result = commands.ingest(Home(home), dataset, source, settings, limit)
-    _show(result, as_json, text.ingest)
+    show(result, as_json, text.ingest)
     _complain(result["bad_records"], skip_bad)
 
 
@@ -74,7 +73,7 @@ def build(
     """Build structures and the evidence of every question; only what is missing."""
     from flows import commands, text
 
-    _show(commands.build(Home(home), dataset, structures, commands.settings_of(config), limit), as_json, text.build)
+    show(commands.build(Home(home), dataset, structures, commands.settings_of(config), limit), as_json, text.build)
 
 
 @app.command()
@@ -107,7 +106,7 @@ def evaluate(
         "max_tokens": max_tokens,
     }
     settings = commands.settings_of(config, answerer, judge)
-    _show(commands.evaluate(Home(home), dataset, settings, dry_run, **options), as_json, text.evaluation)
+    show(commands.evaluate(Home(home), dataset, settings, dry_run, **options), as_json, text.evaluation)
 
 
 @app.command()
@@ -142,7 +141,7 @@ def run(
     }
     settings = commands.settings_of(config, answerer, judge, dataset, seed)
     result = commands.run(Home(home), dataset, source, settings, **options)
-    _show(result, as_json, text.pipeline)
+    show(result, as_json, text.pipeline)
     _complain(result["ingest"]["bad_records"], skip_bad)
 
 
@@ -166,7 +165,7 @@ def judge(
 
     options = {"metric": metric, "audit": audit, "limit": limit, "dry_run": dry_run, "max_tokens": max_tokens}
     settings = commands.settings_of(config, judge=judge)
-    _show(commands.judge(Home(home), answers, dataset, settings, **options), as_json, text.rescored)
+    show(commands.judge(Home(home), answers, dataset, settings, **options), as_json, text.rescored)
 
 
 @app.command()
@@ -174,7 +173,7 @@ def report(dataset: Dataset, home: HomeUrl = ".strata", as_json: Json = False) -
     """Print the last evaluation's report and where its pages are."""
     from flows import commands, text
 
-    _show(commands.report(Home(home), dataset), as_json, text.report)
+    show(commands.report(Home(home), dataset), as_json, text.report)
 
 
 @app.command()
@@ -192,7 +191,7 @@ def ask(
     from flows import commands, text
 
     settings = commands.settings_of(config, answerer)
-    _show(commands.ask(Home(home), dataset, episode, question, structures, settings), as_json, text.asked)
+    show(commands.ask(Home(home), dataset, episode, question, structures, settings), as_json, text.asked)
 
 
 @app.command()
@@ -200,7 +199,7 @@ def status(home: HomeUrl = ".strata", config: Config = None, as_json: Json = Fal
     """What the home holds: data sets, built structures, the last evaluation, tokens spent."""
     from flows import commands, text
 
-    _show(commands.status(Home(home), commands.settings_of(config)), as_json, text.status)
+    show(commands.status(Home(home), commands.settings_of(config)), as_json, text.status)
 
 
 @app.command()
@@ -217,14 +216,7 @@ def export(
     from flows import commands, text
 
     settings = commands.settings_of(config)
-    _show(commands.export(Home(home), table, dataset, out, settings, limit), as_json, text.exported)
-
-
-def _show(result: dict[str, Any], as_json: bool, text: Callable[[dict[str, Any]], None]) -> None:
-    if as_json:
-        print(json.dumps(result, ensure_ascii=False, default=str))
-    else:
-        text(result)
+    show(commands.export(Home(home), table, dataset, out, settings, limit), as_json, text.exported)
 
 
 def _complain(bad_records: list[str], skip_bad: bool) -> None:

@@ -133,3 +133,18 @@ def export(home: Home, table: str, dataset: str, out: str, settings: Settings, l
     rows = read_table(home, table_parts(home, require_dataset(home, dataset), table, settings, limit))
     export_table(rows, out)
     return {"table": table, "dataset": dataset, "rows": rows.num_rows, "out": out}
+
+
+def sweep(home: Home, dataset: str, settings: Settings, dry_run: bool, **options: Any) -> dict[str, Any]:
+    """Run the flow `sweep_subsets`, or say what it would cost. `options` are the fields of `SweepConfig`."""
+    with prefect_api(home):
+        from flows.sweep_subsets import sweep_subsets
+        from tasks.estimate import estimate_sweep
+        from tasks.sweep import SweepConfig, plan_sweep
+
+        config = SweepConfig(**options)
+        plan = plan_sweep(home, dataset, config, settings)
+        if dry_run:
+            return estimate_sweep(home, plan)
+        wait_until_ready()
+        return sweep_subsets(dataset, home.url, config, settings)

@@ -69,6 +69,30 @@ def policy_table(result: Result) -> Table:
     return table
 
 
+def swept(result: Result) -> None:
+    """Counts of a sweep, its best subsets, and what a prefix cache saves; or the estimate of a dry run."""
+    out = _console()
+    if result.get("dry_run"):
+        _lines(out, result)
+        return
+    out.print(
+        f"{result['dataset']}: {result['questions']:,} questions x {result['subsets']} subsets = "
+        f"{result['outcomes']:,} outcomes, {result['new']:,} new; errors {result['errors']}, parse errors {result['parse_errors']}"
+    )
+    table = Table(title=f"{result['metric']}, answers by {escape(result['answerer'])}", title_justify="left")
+    for column in ("subset", "score", "evidence tokens", "objective"):
+        table.add_column(column, justify="left" if column == "subset" else "right")
+    for row in sorted(result["by_subset"], key=lambda row: -row["objective"]):
+        numbers = (_number(row["score"], 4), _number(row["evidence_tokens"], 0), _number(row["objective"], 4))
+        table.add_row(row["subset"], *numbers)
+    out.print(table)
+    oracle = result["oracle"]
+    out.print(f"per-question oracle: {oracle['score']:.4f} at {oracle['evidence_tokens']:,.0f} tokens")
+    for name, reuse in result["prefix_cache"].items():
+        saved = f"{reuse['reused_share']:.1%} of prompt tokens reused, {reuse['ratio']:.1f} times fewer to compute"
+        out.print(f"prefix cache, {name} order: {saved}")
+
+
 def rescored(result: Result) -> None:
     """Scores of saved answers."""
     out = _console()

@@ -19,12 +19,13 @@ from storage.records import ABSTENTION
 from storage.shards import Shard
 from storage.tables import TABLE
 from tasks.artifact_task import artifact_task
-from tasks.cache import Assignment
+from tasks.cache import Assignment, outcomes_key
 from tasks.evaluation import Evaluation, PolicyPlan
 from tasks.paid import paid_answers
 from tasks.scoring import Asked, score_answers
 from tasks.sections import ShardEvidence, answer_task, n_structures
 from tasks.settings import Settings
+from tasks.sweep import Sweep, SweepShard
 
 
 @artifact_task
@@ -167,6 +168,20 @@ def submit_support(home: Home, evaluation: Evaluation, plan: PolicyPlan) -> Pref
     return support_shard.submit(
         home, plan.support, [], evaluation.settings, plan.shard.shard, plan.evidence, plan.assignment
     )
+
+
+def submit_sweep(home: Home, sweep: Sweep, part: SweepShard, budget_id: str) -> PrefectFuture[str]:
+    """Submit the answers (or the support) that a sweep lacks on one shard."""
+    settings, shard = sweep.settings, part.shard.shard
+    if not sweep.needs_answers:
+        return support_shard.submit(home, part.key, [], settings, shard, part.evidence, part.missing)
+    return answer_shard.submit(home, part.key, [], settings, shard, part.evidence, part.missing, budget_id)
+
+
+def submit_sweep_scores(home: Home, sweep: Sweep, part: SweepShard, answers: str, budget_id: str) -> PrefectFuture[str]:
+    """Submit the scores of one artifact of answers that a sweep reads."""
+    key = outcomes_key(answers, sweep.metric, sweep.judge, sweep.settings.judging)
+    return score_shard.submit(home, key, [], sweep.settings, part.shard.shard, answers, sweep.metric, budget_id)
 
 
 def _write(draft: Draft, rows: list[dict[str, Any]], schema: pa.Schema) -> None:

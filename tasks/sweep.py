@@ -33,11 +33,15 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class SweepConfig:
-    """Which structures and questions, and how they are scored. `episodes` empty means all; `max_tokens` is a hard stop."""
+    """Which structures and questions, and how they are scored. `cost` is lambda of the objective.
+
+    `episodes` empty means all; `max_tokens` is a hard stop.
+    """
 
     structures: tuple[str, ...] = tuple(STRUCTURES)
     metric: str = "f1"
     limit: int | None = None
+    cost: float = 1e-6
     episodes: tuple[str, ...] = ()
     max_tokens: int | None = None
 
