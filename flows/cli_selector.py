@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from flows.options import (
@@ -18,15 +20,29 @@ from flows.options import (
     MaxTokens,
     Metric,
     Seed,
+    SplitNumber,
     Structures,
     show,
 )
 from storage.artifacts import Home
 
+Proposer = Annotated[str, typer.Option("--proposer", help="`templates`, or a language model.")]
+Beta = Annotated[float, typer.Option("--beta", min=0.0, help="The UCB coefficient (MESA, Eq. 9).")]
+Iterations = Annotated[int, typer.Option("--iterations", min=1, help="Three candidates each.")]
+Metadata = Annotated[bool, typer.Option("--metadata/--no-metadata", help="Show policies capability, domain and task type.")]
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
     app.command()(sweep)
+    app.command()(search)
+    app.command()(compare)
+    ablations = typer.Typer(help="Ablation tables.")
+    ablations.command("selector")(ablate_selector)
+    app.add_typer(ablations, name="ablate")
+    policies = typer.Typer(help="Saved policies.")
+    policies.command("show")(show_policy)
+    app.add_typer(policies, name="policy")
 
 
 def sweep(
@@ -56,3 +72,95 @@ def sweep(
     }
     settings = commands.settings_of(config, answerer, judge)
     show(commands.sweep(Home(home), dataset, settings, dry_run, **options), as_json, text.swept)
+
+
+def search(
+    dataset: Dataset,
+    metric: Metric = "f1",
+    split: SplitNumber = 0,
+    proposer: Proposer = "templates",
+    structures: Structures = ALL,
+    cost: Cost = 1e-6,
+    beta: Beta = 0.08,
+    iterations: Iterations = 30,
+    metadata: Metadata = True,
+    answerer: Answerer = None,
+    judge: Judge = None,
+    home: HomeUrl = ".strata",
+    config: Config = None,
+    seed: Seed = None,
+    as_json: Json = False,
+) -> None:
+    """Search a policy that selects what to read, from the outcomes of a sweep."""
+    from flows import commands, text
+
+    options = {
+        "structures": commands.letters_of(structures),
+        "metric": metric,
+        "split": split,
+        "proposer": proposer,
+        "iterations": iterations,
+        "cost": cost,
+        "beta": beta,
+        "seed": seed or 0,
+        "metadata": metadata,
+    }
+    settings = commands.settings_of(config, answerer, judge)
+    show(commands.search(Home(home), dataset, settings, **options), as_json, text.searched)
+
+
+def ablate_selector(
+    dataset: Dataset,
+    metric: Metric = "f1",
+    proposer: Proposer = "templates",
+    structures: Structures = ALL,
+    cost: Cost = 1e-6,
+    beta: Beta = 0.08,
+    iterations: Iterations = 30,
+    answerer: Answerer = None,
+    judge: Judge = None,
+    home: HomeUrl = ".strata",
+    config: Config = None,
+    seed: Seed = None,
+    as_json: Json = False,
+) -> None:
+    """Every way to select structures on five splits: means, deviations, paired differences."""
+    from flows import commands, text
+
+    options = {
+        "structures": commands.letters_of(structures),
+        "metric": metric,
+        "proposer": proposer,
+        "iterations": iterations,
+        "cost": cost,
+        "beta": beta,
+        "seed": seed or 0,
+    }
+    settings = commands.settings_of(config, answerer, judge)
+    show(commands.ablate(Home(home), dataset, settings, **options), as_json, text.ablated)
+
+
+def show_policy(
+    dataset: Dataset,
+    name: Annotated[str, typer.Argument(help="A policy's name, or `champion`.")] = "champion",
+    home: HomeUrl = ".strata",
+    as_json: Json = False,
+) -> None:
+    """Print a policy's source, fitted parameters and where it came from."""
+    from flows import commands, text
+
+    show(commands.policy(Home(home), dataset, name), as_json, text.policy)
+
+
+def compare(
+    dataset: Dataset,
+    stage: Annotated[str, typer.Option("--stage", help="evaluate, sweep, search, ablation or build.")] = "evaluate",
+    metric: Annotated[str, typer.Option("--by", help="The metric that orders the runs.")] = "score",
+    top: Annotated[int, typer.Option("--top", min=1, help="How many runs.")] = 20,
+    home: HomeUrl = ".strata",
+    as_json: Json = False,
+) -> None:
+    """Print MLflow runs side by side."""
+    from flows import commands, text
+
+    show(commands.compare(Home(home), dataset, stage, metric, top), as_json, text.compared)

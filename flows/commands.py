@@ -148,3 +148,41 @@ def sweep(home: Home, dataset: str, settings: Settings, dry_run: bool, **options
             return estimate_sweep(home, plan)
         wait_until_ready()
         return sweep_subsets(dataset, home.url, config, settings)
+
+
+def search(home: Home, dataset: str, settings: Settings, **options: Any) -> dict[str, Any]:
+    """Run the flow `search_selector`. `options` are the fields of `SelectorConfig`."""
+    with prefect_api(home):
+        from flows.search_selector import search_selector
+        from tasks.search import SelectorConfig, finished_sweep
+
+        config = SelectorConfig(**options)
+        finished_sweep(home, dataset, config, settings)
+        wait_until_ready()
+        return search_selector(dataset, home.url, config, settings)
+
+
+def ablate(home: Home, dataset: str, settings: Settings, **options: Any) -> dict[str, Any]:
+    """Run the flow `ablate_selector`. `options` are the fields of `SelectorConfig`."""
+    with prefect_api(home):
+        from flows.ablate_selector import ablate_selector
+        from tasks.search import SelectorConfig, finished_sweep
+
+        config = SelectorConfig(**options)
+        finished_sweep(home, dataset, config, settings)
+        wait_until_ready()
+        return ablate_selector(dataset, home.url, config, settings)
+
+
+def policy(home: Home, dataset: str, name: str) -> dict[str, Any]:
+    """A saved policy: source, parameters, origin."""
+    from tasks.champion import load_policy
+
+    return load_policy(home, dataset, name)
+
+
+def compare(home: Home, dataset: str, stage: str, metric: str, top: int) -> dict[str, Any]:
+    """Runs of one stage side by side, best first, from MLflow."""
+    from tasks.tracking import search_runs
+
+    return {"dataset": dataset, "stage": stage, "metric": metric, "runs": search_runs(home, dataset, stage, metric, top)}

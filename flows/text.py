@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Any
 
@@ -77,7 +78,8 @@ def swept(result: Result) -> None:
         return
     out.print(
         f"{result['dataset']}: {result['questions']:,} questions x {result['subsets']} subsets = "
-        f"{result['outcomes']:,} outcomes, {result['new']:,} new; errors {result['errors']}, parse errors {result['parse_errors']}"
+        f"{result['outcomes']:,} outcomes, {result['new']:,} new; "
+        f"errors {result['errors']}, parse errors {result['parse_errors']}"
     )
     table = Table(title=f"{result['metric']}, answers by {escape(result['answerer'])}", title_justify="left")
     for column in ("subset", "score", "evidence tokens", "objective"):
@@ -91,6 +93,73 @@ def swept(result: Result) -> None:
     for name, reuse in result["prefix_cache"].items():
         saved = f"{reuse['reused_share']:.1%} of prompt tokens reused, {reuse['ratio']:.1f} times fewer to compute"
         out.print(f"prefix cache, {name} order: {saved}")
+
+
+def searched(result: Result) -> None:
+    """The champion of a search, on validation and on test."""
+    out = _console()
+    out.print(
+        f"{result['dataset']}, split {result['split']}: {result['candidates']} candidates, {result['invalid']} invalid, "
+        f"{result['duplicates']} duplicates; {result['directions_visited']} of {result['directions']} directions visited"
+    )
+    table = Table(title=f"{result['metric']}, answers by {escape(result['answerer'])}", title_justify="left")
+    for column in ("policy", "part", "score", "evidence tokens", "objective", "structures", "n"):
+        table.add_column(column, justify="left" if column in ("policy", "part") else "right")
+    for name, part, row in (
+        ("champion", "validation", result["validation"]),
+        ("champion", "test", result["test"]),
+        ("all", "test", result["test_all"]),
+    ):
+        numbers = (_number(row["score"], 4), _number(row["tokens"], 0), _number(row["objective"], 4))
+        table.add_row(name, part, *numbers, _number(row["n_structures"], 2), str(row["n"]))
+    out.print(table)
+    policy_ = result["policy"]
+    out.print(f"policy {policy_['name']}: {'promoted' if policy_['promoted'] else 'not promoted'}, {policy_['reason']}")
+
+
+def ablated(result: Result) -> None:
+    """The ablation table, best objective first, and what the differences are worth."""
+    out = _console()
+    title = f"{result['dataset']}: {result['metric']}, answers by {escape(result['answerer'])}, {result['splits']} splits"
+    table = Table(title=f"{title}, lambda {result['lambda']:g}", title_justify="left")
+    for column in ("method", "score", "std", "evidence tokens", "structures", "objective", "std", "mesa minus it, 95 %"):
+        table.add_column(column, justify="left" if column == "method" else "right")
+    gaps = {entry["other"]: entry["objective"] for entry in result["differences"]}
+    for row in sorted(result["rows"], key=lambda row: -row["objective"]):
+        score = (_number(row["score"], 4), _number(row["score_std"], 4), _number(row["evidence_tokens"], 0))
+        objective = (_number(row["structures"], 2), _number(row["objective"], 4), _number(row["objective_std"], 4))
+        table.add_row(row["name"], *score, *objective, _gap(gaps.get(row["name"])))
+    out.print(table)
+
+
+def _gap(difference: Result | None) -> str:
+    if difference is None or difference["interval"] is None:
+        return ""
+    low, high = difference["interval"]
+    return f"{difference['mean']:+.4f} ({low:+.4f} to {high:+.4f})"
+
+
+def policy(result: Result) -> None:
+    """A policy as it runs."""
+    print(
+        f"# {result['name']}: {result['direction']} ({result['role']}), found by {result['search']}, run {result['run_id']}"
+    )
+    print(f"# {result['note']}")
+    print(result["source"])
+    print(f"# fitted parameters: {json.dumps(result['params'])}")
+
+
+def compared(result: Result) -> None:
+    """Runs side by side."""
+    table = Table(title=f"{result['dataset']} {result['stage']}, by {escape(result['metric'])}", title_justify="left")
+    shown = ("run", "started", result["metric"], "evidence_tokens", "metric", "answerer", "split", "git_commit")
+    for column in shown:
+        table.add_column(column)
+    for run in result["runs"]:
+        values = {**run["tags"], **run["params"], **{k: f"{v:.4f}" for k, v in run["metrics"].items()}}
+        cells = [run["name"], run["started"], *(str(values.get(name, "")) for name in shown[2:])]
+        table.add_row(*(escape(cell[:40]) for cell in cells))
+    _console().print(table)
 
 
 def rescored(result: Result) -> None:

@@ -13,9 +13,10 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from storage.artifacts import Home
 from storage.shards import writer_lock
@@ -26,13 +27,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What one run says. `texts` are artifacts: file name to content. Params are short; long values belong into `texts`."""
+    """What one run says. `texts` are artifacts: file name to content; `curves` are metrics with a value per step.
+
+    Params are short; long values belong into `texts`.
+    """
 
     name: str
     params: Mapping[str, str | int | float] = field(default_factory=dict)
     metrics: Mapping[str, float] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
+    curves: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
 def tracking_uri(home: Home) -> str:
@@ -72,6 +77,7 @@ def _log(client: MlflowClient, experiment: str, record: RunRecord, links: Mappin
     metrics = [Metric(_metric_name(name), value, now, 0) for name, value in record.metrics.items()]
     params = [Param(name, str(value)) for name, value in record.params.items()]
     tags = [RunTag(name, value) for name, value in {"git_commit": git_commit(), **links, **record.tags}.items()]
+    metrics += [Metric(_metric_name(n), v, now, step) for n, vs in record.curves.items() for step, v in enumerate(vs)]
     for start in range(0, len(metrics), 1_000):  # the store's limit for a batch
         client.log_batch(run, metrics=metrics[start : start + 1_000])
     client.log_batch(run, params=params, tags=tags)
@@ -82,6 +88,49 @@ def _log(client: MlflowClient, experiment: str, record: RunRecord, links: Mappin
             client.log_artifacts(run, folder)
     client.set_terminated(run)
     return str(run)
+
+
+def register_model(home: Home, name: str, run_id: str, alias: str) -> str:
+    """Register a run's artifacts as the next version of a model and move the alias to it; return the version."""
+    from mlflow import MlflowClient
+    from mlflow.exceptions import MlflowException
+
+    with writer_lock(home, "mlflow"):
+        client = MlflowClient(tracking_uri(home))
+        try:
+            client.create_registered_model(name)
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_ALREADY_EXISTS":
+                raise
+        run = client.get_run(run_id)
+        version = client.create_model_version(name, source=run.info.artifact_uri, run_id=run_id)
+        client.set_registered_model_alias(name, alias, version.version)
+    return str(version.version)
+
+
+def search_runs(home: Home, dataset: str, stage: str, metric: str, top: int) -> list[dict[str, Any]]:
+    """The `top` runs of `strata/<dataset>/<stage>` by a metric, best first: name, params, metrics, tags, id, start."""
+    from mlflow import MlflowClient
+
+    client = MlflowClient(tracking_uri(home))
+    experiment = client.get_experiment_by_name(f"strata/{dataset}/{stage}")
+    if experiment is None:
+        return []
+    ordered = [f"metrics.`{metric}` DESC", "attributes.start_time DESC"]
+    runs = client.search_runs(
+        [experiment.experiment_id], f"metrics.`{metric}` > -1000000", order_by=ordered, max_results=top
+    )
+    return [
+        {
+            "run_id": run.info.run_id,
+            "name": run.info.run_name,
+            "started": datetime.fromtimestamp(run.info.start_time / 1_000, UTC).isoformat(timespec="seconds"),
+            "params": dict(run.data.params),
+            "metrics": dict(run.data.metrics),
+            "tags": {name: value for name, value in run.data.tags.items() if not name.startswith("mlflow.")},
+        }
+        for run in runs
+    ]
 
 
 def _metric_name(name: str) -> str:

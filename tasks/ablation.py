@@ -1,0 +1,98 @@
+"""The ablation table of the selector: searches on every split, then all methods on the same test parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from models.selector.ablation import AblationConfig, AblationResult, Chooser, Learn, ablate
+from models.selector.contract import Case, OutcomeTable
+from models.selector.evaluate import structures
+from models.selector.sandbox import Selection
+from models.splits import SPLITS
+from storage.artifacts import Home, canonical_json
+from storage.shards import load_dataset
+from tasks.cases import cases, outcome_table
+from tasks.search import SelectorConfig, read_search, run_champion, search_key, split_of
+from tasks.sweep import Sweep
+from tasks.tracking import RunRecord, log_runs
+
+VARIANTS = ("mesa", "without_priors", "without_ucb", "without_metadata")
+
+
+def variant(config: SelectorConfig, name: str, split: int) -> SelectorConfig:
+    """The search behind one searched row of the table on one split."""
+    own = replace(config, split=split, seed=config.seed + split)
+    changes: dict[str, dict[str, Any]] = {
+        "mesa": {},
+        "without_priors": {"use_priors": False},
+        "without_ucb": {"beta": 0.0},
+        "without_metadata": {"metadata": False},
+    }
+    return replace(own, **changes[name])
+
+
+def all_searches(config: SelectorConfig, splits: int = SPLITS) -> list[SelectorConfig]:
+    """Every search that the table needs."""
+    return [variant(config, name, split) for split in range(splits) for name in VARIANTS]
+
+
+def ablation_table(home: Home, sweep: Sweep, config: SelectorConfig, splits: int = SPLITS) -> dict[str, Any]:
+    """Test every method on every split; the searches must be finished. Logged to MLflow."""
+    table = outcome_table(home, sweep, config.structures)
+    blind = {
+        question: case
+        for shard in sweep.shards
+        for question, case in cases(home, shard.shard, config.structures, metadata=False).items()
+    }
+    methods = {name: _searched(home, sweep, config, name, table, blind) for name in VARIANTS}
+    parts = [split_of(home, sweep, number) for number in range(splits)]
+    result = ablate(table, parts, methods, AblationConfig(cost=config.cost))
+    summary = _summary(sweep, config, result, splits)
+    summary["run_id"] = _log(home, sweep, summary)
+    return summary
+
+
+def _searched(
+    home: Home, sweep: Sweep, config: SelectorConfig, name: str, table: OutcomeTable, blind: Mapping[str, Case]
+) -> Learn:
+    """The champion that the search of this split found, on the cases that its policies may see."""
+    letters = structures(table)
+
+    def learn(_: OutcomeTable, __: OutcomeTable, split: int) -> Chooser:
+        own = variant(config, name, split)
+        champion = read_search(home, search_key(sweep, own))["champion"]
+
+        def choose(asked: Sequence[Case]) -> Sequence[Selection]:
+            seen = asked if own.metadata else [blind[case.question_id] for case in asked]
+            return run_champion(champion, seen, letters)
+
+        return choose
+
+    return learn
+
+
+def _summary(sweep: Sweep, config: SelectorConfig, result: AblationResult, splits: int) -> dict[str, Any]:
+    return {
+        "dataset": sweep.dataset,
+        "metric": sweep.metric,
+        "answerer": sweep.settings.answerer if sweep.needs_answers else "none",
+        "proposer": config.proposer,
+        "lambda": config.cost,
+        "splits": splits,
+        "rows": [asdict(row) for row in result.rows],
+        "differences": [asdict(difference) for difference in result.differences],
+    }
+
+
+def _log(home: Home, sweep: Sweep, summary: Mapping[str, Any]) -> str:
+    parent = RunRecord(
+        name=f"ablation {sweep.metric}",
+        params={name: summary[name] for name in ("metric", "answerer", "proposer", "lambda", "splits")},
+        tags={"dataset": sweep.dataset, "dataset_hash": load_dataset(home, sweep.dataset).digest},
+        texts={"ablation.json": canonical_json(summary)},
+    )
+    names = ("score", "objective", "evidence_tokens", "structures")
+    children = [RunRecord(row["name"], metrics={name: float(row[name]) for name in names}) for row in summary["rows"]]
+    return log_runs(home, sweep.dataset, "ablation", parent, children)

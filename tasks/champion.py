@@ -1,0 +1,88 @@
+"""The champion policy of a data set: a readable file in the home, replaced only by a policy that beats it.
+
+`policies/<dataset>/<name>.json` holds a policy's source, fitted parameters and where it came from; `champion.json` beside
+them names the one in use. MLflow's registry has the same under `strata-<dataset>-selector`, alias `champion`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from models.selector.evaluate import evaluate, rejection, structures
+from models.selector.sandbox import PolicyError
+from storage.artifacts import ArtifactError, ArtifactKey, Home
+from storage.shards import writer_lock
+from tasks.cases import outcome_table
+from tasks.search import SelectorConfig, part_of, run_champion
+from tasks.sweep import Sweep
+from tasks.tracking import register_model
+
+CHAMPION = "champion"
+
+
+def policy_path(home: Home, dataset: str, name: str) -> str:
+    """Where a policy is kept."""
+    return home.path("policies", dataset, f"{name}.json")
+
+
+def load_policy(home: Home, dataset: str, name: str = CHAMPION) -> dict[str, Any]:
+    """A saved policy; `champion` is the one in use. `ArtifactError` lists the policies when there is none of this name."""
+    if name == CHAMPION:
+        pointer = home.read_json(policy_path(home, dataset, CHAMPION))
+        if pointer is None:
+            raise ArtifactError(f"{dataset} has no champion policy yet: run `strata search --dataset {dataset}` first")
+        name = pointer["name"]
+    found = home.read_json(policy_path(home, dataset, name))
+    if found is None:
+        known = [path.rsplit("/", 1)[-1].removesuffix(".json") for path in home.fs.glob(policy_path(home, dataset, "*"))]
+        raise ArtifactError(f"{dataset} has no policy {name!r}; it has {', '.join(sorted(known)) or 'none'}")
+    return dict(found)
+
+
+def save_champion(
+    home: Home, sweep: Sweep, config: SelectorConfig, key: ArtifactKey, found: Mapping[str, Any], run_id: str
+) -> dict[str, Any]:
+    """Save a search's champion, and promote it when it beats the present one on the same validation questions.
+
+    Returns the policy's name, whether it was promoted, and why.
+    """
+    name = f"{config.metric}-split{config.split}-{str(key).rsplit('/', 1)[-1][:8]}"
+    policy = {
+        "name": name,
+        "dataset": sweep.dataset,
+        "metric": config.metric,
+        "structures": list(config.structures),
+        "cost": config.cost,
+        "search": str(key),
+        "run_id": run_id,
+        **found["champion"],
+    }
+    with writer_lock(home, f"champion-{sweep.dataset}"):
+        home.replace_json(policy_path(home, sweep.dataset, name), policy)
+        promoted, reason = _beats(home, sweep, config, found, name)
+        if promoted:
+            home.replace_json(policy_path(home, sweep.dataset, CHAMPION), {"name": name, "reason": reason})
+            register_model(home, f"strata-{sweep.dataset}-selector", run_id, CHAMPION)
+    return {"name": name, "promoted": promoted, "reason": reason}
+
+
+def _beats(home: Home, sweep: Sweep, config: SelectorConfig, found: Mapping[str, Any], name: str) -> tuple[bool, str]:
+    present = home.read_json(policy_path(home, sweep.dataset, CHAMPION))
+    if present is None:
+        return True, "the first champion"
+    if present["name"] == name:
+        return False, "it is the champion already"
+    old = load_policy(home, sweep.dataset)
+    if (old["metric"], old["cost"]) != (config.metric, config.cost):
+        return True, f"the champion {old['name']} was searched for another objective"
+    table = part_of(outcome_table(home, sweep, config.structures, config.metadata), found["split"]["validation"])
+    mine = found["champion"]["validation"]["objective"]
+    try:
+        theirs = evaluate(run_champion(old, table.cases, structures(table)), table, config.cost)
+    except PolicyError as error:
+        return True, f"the champion {old['name']} no longer runs: {error}"
+    if reason := rejection(theirs):
+        return True, f"the champion {old['name']} is no longer valid: {reason}"
+    comparison = f"validation objective {mine:.4f} against {theirs.objective:.4f} of {old['name']}"
+    return mine > theirs.objective, comparison

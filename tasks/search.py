@@ -1,0 +1,149 @@
+"""Searching a selection policy from the outcomes of a sweep, as a cached task per split; and its champion on the test part.
+
+The search sees train and validation. The test part is made after the champion is frozen, and read once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from models.selector.llm_proposer import LLMProposer
+
+from models.llm.backends import chat
+from models.selector.contract import Case, Evaluation, OutcomeTable
+from models.selector.evaluate import evaluate, structures
+from models.selector.proposer import Proposer
+from models.selector.sandbox import Selection, select
+from models.selector.search import SearchConfig, SearchResult, search
+from models.selector.subsets import subset_name
+from models.selector.templates import TemplateProposer
+from models.splits import Split, make_split, questions_of
+from storage.artifacts import ArtifactError, ArtifactKey, Draft, Home, canonical_json
+from storage.structures import STRUCTURES
+from tasks.artifact_task import artifact_task
+from tasks.cases import episode_infos, outcome_table
+from tasks.settings import Settings
+from tasks.sweep import Sweep, SweepConfig, plan_sweep
+
+VERSION = 1
+TEMPLATES = "templates"
+RESULT = "search.json"
+
+
+@dataclass(frozen=True)
+class SelectorConfig:
+    """What is searched and how. The outcomes are those of a sweep with the same structures and metric.
+
+    `proposer` is `templates` or a language model (a spec as for answerers); `cost` is lambda and `beta` the UCB coefficient
+    (MESA, Appendix B.2); `metadata` False hides capability, domain and task type from policies; `use_priors` False is the
+    ablation without prior directions.
+    """
+
+    structures: tuple[str, ...] = tuple(STRUCTURES)
+    metric: str = "f1"
+    split: int = 0
+    proposer: str = TEMPLATES
+    iterations: int = 30
+    cost: float = 1e-6
+    beta: float = 0.08
+    seed: int = 0
+    metadata: bool = True
+    use_priors: bool = True
+
+    @property
+    def sweep(self) -> SweepConfig:
+        return SweepConfig(structures=self.structures, metric=self.metric, cost=self.cost)
+
+    @property
+    def search(self) -> SearchConfig:
+        return SearchConfig(self.iterations, self.cost, self.beta, self.seed, use_priors=self.use_priors)
+
+
+def finished_sweep(home: Home, dataset: str, config: SelectorConfig, settings: Settings) -> Sweep:
+    """The sweep that a search reads. `ArtifactError` says what to run while outcomes are missing."""
+    sweep = plan_sweep(home, dataset, config.sweep, settings)
+    unscored = [key for _, key in sweep.answer_keys() if not home.has(sweep.outcomes_of(key))]
+    if sweep.missing or unscored:
+        raise ArtifactError(
+            f"{sweep.missing:,} outcomes of {dataset} are missing: run `strata sweep --dataset {dataset} --metric "
+            f"{config.metric} --structures {','.join(config.structures)}` with the same settings first"
+        )
+    return sweep
+
+
+def search_key(sweep: Sweep, config: SelectorConfig) -> ArtifactKey:
+    """A search depends on its outcomes and its settings."""
+    outcomes = sorted(sweep.outcomes_of(key) for _, key in sweep.answer_keys())
+    return ArtifactKey("searches", sweep.dataset, VERSION, config, tuple(outcomes))
+
+
+def split_of(home: Home, sweep: Sweep, number: int) -> Split:
+    """The split by episode with this seed."""
+    return make_split(episode_infos(home, [shard.shard for shard in sweep.shards]), number)
+
+
+def part_of(table: OutcomeTable, episodes: Sequence[str]) -> OutcomeTable:
+    """The outcomes of some episodes."""
+    return table.part(questions_of([case.question_id for case in table.cases], episodes))
+
+
+@artifact_task
+def search_split(home: Home, draft: Draft, dataset: str, config: SelectorConfig, settings: Settings) -> None:
+    """Search on one split and write the whole search: champion, archive, candidates, curve and arms."""
+    sweep = finished_sweep(home, dataset, config, settings)
+    table = outcome_table(home, sweep, config.structures, config.metadata)
+    split = split_of(home, sweep, config.split)
+    proposer = _proposer(config)
+    result = search(part_of(table, split.train), part_of(table, split.validation), proposer, config.search)
+    (draft.folder / RESULT).write_text(canonical_json(_result_json(result, config, split)), encoding="utf-8")
+    draft.manifest["tokens"] = sum(getattr(proposer, name, 0) for name in ("prompt_tokens", "completion_tokens"))
+
+
+def _proposer(config: SelectorConfig) -> Proposer:
+    return TemplateProposer() if config.proposer == TEMPLATES else LLMProposer(chat(config.proposer))
+
+
+def _result_json(result: SearchResult, config: SelectorConfig, split: Split) -> dict[str, Any]:
+    archive = [
+        {**asdict(entry.proposal), "id": entry.id, "params": entry.params, "validation": asdict(entry.validation)}
+        for entry in result.archive
+    ]
+    return {
+        "config": asdict(config),
+        "split": {name: getattr(split, name) for name in ("train", "validation", "test")},
+        "uncovered": [asdict(gap) for gap in split.uncovered],
+        "champion": next(entry for entry in archive if entry["id"] == result.champion.id),
+        "archive": archive,
+        "candidates": [asdict(candidate) for candidate in result.candidates],
+        "curve": list(result.curve),
+        "arms": [asdict(arm) for arm in result.arms],
+        "tries": dict(result.tries),
+    }
+
+
+def read_search(home: Home, key: ArtifactKey | str) -> dict[str, Any]:
+    """A finished search as it was written."""
+    found: dict[str, Any] = json.loads(home.fs.cat_file(f"{home.require(key)}/{RESULT}"))
+    return found
+
+
+def run_champion(champion: Mapping[str, Any], cases: Sequence[Case], letters: Sequence[str]) -> list[Selection]:
+    """What a frozen policy selects for some cases."""
+    return select(champion["source"], champion["params"], cases, letters)
+
+
+def score_on_test(home: Home, sweep: Sweep, config: SelectorConfig, found: Mapping[str, Any]) -> dict[str, Evaluation]:
+    """The champion and, beside it, all structures on the test part of the search's split."""
+    table = part_of(outcome_table(home, sweep, config.structures, config.metadata), found["split"]["test"])
+    letters = structures(table)
+    everything = [Selection(subset_name(letters))] * len(table.cases)
+    chosen = run_champion(found["champion"], table.cases, letters)
+    return {name: evaluate(s, table, config.cost) for name, s in (("champion", chosen), ("all", everything))}
+
+
+def for_split(config: SelectorConfig, split: int) -> SelectorConfig:
+    """The same search on another split, with that split's seed."""
+    return replace(config, split=split, seed=config.seed + split)
