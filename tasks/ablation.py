@@ -8,7 +8,7 @@ from typing import Any
 
 from models.selector.ablation import AblationConfig, AblationResult, Chooser, Learn, ablate
 from models.selector.contract import Case, OutcomeTable
-from models.selector.evaluate import structures
+from models.selector.lookups import letters_of
 from models.selector.sandbox import Selection
 from models.splits import SPLITS
 from storage.artifacts import Home, canonical_json
@@ -58,7 +58,7 @@ def _searched(
     home: Home, sweep: Sweep, config: SelectorConfig, name: str, table: OutcomeTable, blind: Mapping[str, Case]
 ) -> Learn:
     """The champion that the search of this split found, on the cases that its policies may see."""
-    letters = structures(table)
+    letters = letters_of(table)
 
     def learn(_: OutcomeTable, __: OutcomeTable, split: int) -> Chooser:
         own = variant(config, name, split)

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from models.selector.evaluate import evaluate, rejection, structures
+from models.selector.evaluate import evaluate
+from models.selector.lookups import letters_of
 from models.selector.sandbox import PolicyError
+from models.selector.search import rejection
 from storage.artifacts import ArtifactError, ArtifactKey, Home
 from storage.shards import writer_lock
 from tasks.cases import outcome_table
@@ -79,7 +81,7 @@ def _beats(home: Home, sweep: Sweep, config: SelectorConfig, found: Mapping[str,
     table = part_of(outcome_table(home, sweep, config.structures, config.metadata), found["split"]["validation"])
     mine = found["champion"]["validation"]["objective"]
     try:
-        theirs = evaluate(run_champion(old, table.cases, structures(table)), table, config.cost)
+        theirs = evaluate(run_champion(old, table.cases, letters_of(table)), table, config.cost)
     except PolicyError as error:
         return True, f"the champion {old['name']} no longer runs: {error}"
     if reason := rejection(theirs):

@@ -14,12 +14,13 @@ from models.selector.llm_proposer import LLMProposer
 
 from models.llm.backends import chat
 from models.selector.contract import Case, Evaluation, OutcomeTable
-from models.selector.evaluate import evaluate, structures
+from models.selector.evaluate import evaluate
+from models.selector.lookups import letters_of
 from models.selector.proposer import Proposer
 from models.selector.sandbox import Selection, select
 from models.selector.search import SearchConfig, SearchResult, search
 from models.selector.subsets import subset_name
-from models.selector.templates import TemplateProposer
+from models.selector.templates import FAMILIES, TemplateProposer
 from models.splits import Split, make_split, questions_of
 from storage.artifacts import ArtifactError, ArtifactKey, Draft, Home, canonical_json
 from storage.structures import STRUCTURES
@@ -103,7 +104,7 @@ def search_split(home: Home, draft: Draft, dataset: str, config: SelectorConfig,
 
 
 def _proposer(config: SelectorConfig) -> Proposer:
-    return TemplateProposer() if config.proposer == TEMPLATES else LLMProposer(chat(config.proposer))
+    return TemplateProposer(FAMILIES) if config.proposer == TEMPLATES else LLMProposer(chat(config.proposer))
 
 
 def _result_json(result: SearchResult, config: SelectorConfig, split: Split) -> dict[str, Any]:
@@ -138,7 +139,7 @@ def run_champion(champion: Mapping[str, Any], cases: Sequence[Case], letters: Se
 def score_on_test(home: Home, sweep: Sweep, config: SelectorConfig, found: Mapping[str, Any]) -> dict[str, Evaluation]:
     """The champion and, beside it, all structures on the test part of the search's split."""
     table = part_of(outcome_table(home, sweep, config.structures, config.metadata), found["split"]["test"])
-    letters = structures(table)
+    letters = letters_of(table)
     everything = [Selection(subset_name(letters))] * len(table.cases)
     chosen = run_champion(found["champion"], table.cases, letters)
     return {name: evaluate(s, table, config.cost) for name, s in (("champion", chosen), ("all", everything))}

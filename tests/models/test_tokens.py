@@ -50,7 +50,7 @@ def test_pieces_and_batches_count_as_one_text(monkeypatch: pytest.MonkeyPatch) -
     text = "The agent walks north. " * 200
     [whole] = count_tokens([text])
     monkeypatch.setattr(tokens, "_PIECE_CHARS", 460)
-    monkeypatch.setattr(tokens, "_BATCH_CHARS", 1_000)
+    monkeypatch.setattr(tokens, "_CHUNK_CHARS", 1_000)
     assert count_tokens(["a", text, "b"])[1] == pytest.approx(whole, abs=len(text) // 460)
 
 
