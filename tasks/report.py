@@ -26,7 +26,7 @@ from tasks.evaluation import SUPPORT, Evaluation
 from tasks.sections import evidence_rows, letters_of
 from tasks.tracking import RunRecord, log_runs
 
-VERSION = 1
+VERSION = 2
 
 
 def latest_path(home: Home, dataset: str) -> str:
@@ -104,7 +104,9 @@ def _report(home: Home, evaluation: Evaluation, wrong: Mapping[str, str]) -> tup
         metric=evaluation.metric,
         answerer=evaluation.answerer,
         judge=evaluation.judge,
-        policies=tuple(_policy_row(name, scores[name], evaluation, access, costs) for name in evaluation.policies),
+        policies=tuple(
+            _policy_row(name, scores[name], supports.get(name), evaluation, access, costs) for name in evaluation.policies
+        ),
         structures=tuple(_structure_row(letter, access[letter], evaluation, costs[letter]) for letter in access),
         warnings=_warnings(home, evaluation.dataset),
         notes=_notes(evaluation),
@@ -169,6 +171,7 @@ def _build_cost(home: Home, evaluation: Evaluation, letter: str) -> tuple[float,
 def _policy_row(
     name: str,
     summary: PolicySummary,
+    supports: PolicySummary | None,
     evaluation: Evaluation,
     access: Mapping[str, AccessSummary],
     costs: Mapping[str, tuple[float, float]],
@@ -177,6 +180,7 @@ def _policy_row(
     return PolicyRow(
         name=name,
         summary=summary,
+        support=None if supports is None or evaluation.metric == SUPPORT else supports.overall.score,
         build_seconds=sum(costs[letter][0] for letter in letters),
         build_tokens=sum(costs[letter][1] for letter in letters),
         access_p50_ms=_slowest(access[letter].p50_ms for letter in letters),

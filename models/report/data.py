@@ -18,13 +18,14 @@ METRIC_TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class PolicyRow:
-    """One policy, subset or baseline. `chosen` marks the one that the report is about.
+    """One policy, subset or baseline. `chosen` marks the one that the report is about; `support` is a mean in [0, 1].
 
     `build_seconds` and `build_tokens` are totals for the structures it reads, `access_*_ms` percentiles per question.
     """
 
     name: str
     summary: PolicySummary
+    support: float | None = None
     build_seconds: float | None = None
     build_tokens: float | None = None
     access_p50_ms: float | None = None

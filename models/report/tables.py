@@ -87,6 +87,7 @@ def _policies(data: ReportData) -> Table:
     columns: list[_Column] = [
         ("score (%)", lambda p: percent(p.summary.overall.score)),
         (f"{data.level_title} interval", lambda p: interval(p.summary.overall.interval)),
+        ("support (%)", lambda p: percent(p.support)),
         ("evidence tokens", lambda p: whole(p.summary.overall.evidence_tokens)),
         ("structures", lambda p: decimal(p.summary.overall.n_structures)),
         ("questions scored", lambda p: whole(p.summary.overall.n)),
@@ -98,8 +99,8 @@ def _policies(data: ReportData) -> Table:
     ]
     caption = (
         f"{data.measured}. Mean over the questions that were answered and scored; errors and unreadable verdicts never "
-        "count as wrong. Tokens and structures are means per question; cells are domain × capability. Intervals resample "
-        "whole episodes."
+        "count as wrong. Support is the share of the gold answer's own words in the evidence. Tokens and structures are means "
+        "per question; cells are domain × capability. Intervals resample whole episodes."
     )
     return _policy_table(data, "policies", "Policies", caption, columns)
 
