@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 from prefect import flow
@@ -10,7 +11,7 @@ from prefect.futures import PrefectFuture
 from storage.artifacts import Home
 from storage.shards import load_dataset
 from tasks.access import access_evidence
-from tasks.build import build_structure, commit_vectors
+from tasks.build import build_structure, commit_vectors, vectors_committed
 from tasks.build_report import build_report, log_build
 from tasks.derive import derive
 from tasks.inventory import refresh_catalog
@@ -34,14 +35,20 @@ def build_memory(
     store.sweep_drafts()
     plan = BuildPlan.of(load_dataset(store, dataset), structures, settings, limit)
     missing = plan.missing(store)
-    futures: list[PrefectFuture[Any]] = []
-    for shard in plan.shards:
-        futures += _submit_shard(store, plan, shard)
-    finish("derive and build", futures)
-    committed = [commit_vectors.submit(home, plan.structures["V"], _keys(plan, "V"))] if "V" in plan.structures else []
+    todo = {str(key) for key in missing}
+    finish("derive and build", [future for shard in plan.shards for future in _submit_shard(store, plan, shard, todo)])
+    committed = _submit_commit(store, plan)
     finish(
         "evidence",
-        [_submit_evidence(store, plan, shard, letter, committed) for shard in plan.shards for letter in structures],
+        [
+            *committed,
+            *(
+                _submit_evidence(store, plan, shard, letter, committed)
+                for shard in plan.shards
+                for letter in structures
+                if str(shard.evidence[letter]) in todo
+            ),
+        ],
     )
     report = build_report(store, dataset, plan, missing)
     if missing:
@@ -50,24 +57,39 @@ def build_memory(
     return report
 
 
-def _submit_shard(home: Home, plan: BuildPlan, shard: ShardPlan) -> list[PrefectFuture[Any]]:
-    derived = {name: derive.submit(home, key, [], maker, shard.shard) for name, (maker, key) in shard.derived.items()}
+def _submit_shard(home: Home, plan: BuildPlan, shard: ShardPlan, todo: Set[str]) -> list[PrefectFuture[Any]]:
+    """Submit what `todo` names: a finished artifact costs no task run."""
+    derived = {
+        name: derive.submit(home, key, [], maker, shard.shard)
+        for name, (maker, key) in shard.derived.items()
+        if str(key) in todo
+    }
     built = [
         build_structure.submit(
             home,
             key,
-            [derived[name] for name in plan.structures[letter].derives],
+            [derived[name] for name in plan.structures[letter].derives if name in derived],
             plan.structures[letter],
             shard.shard,
             {name: str(shard.derived[name][1]) for name in plan.structures[letter].derives},
         )
         for letter, key in shard.structures.items()
+        if str(key) in todo
     ]
     vectors = []
     if shard.question_vectors is not None:
         maker, key = shard.question_vectors
-        vectors = [derive.submit(home, key, [], maker, shard.shard)]
+        vectors = [derive.submit(home, key, [], maker, shard.shard)] if str(key) in todo else []
     return [*derived.values(), *built, *vectors]
+
+
+def _submit_commit(home: Home, plan: BuildPlan) -> list[PrefectFuture[Any]]:
+    if "V" not in plan.structures:
+        return []
+    keys = [str(shard.structures["V"]) for shard in plan.shards]
+    if vectors_committed(home, plan.structures["V"], keys):
+        return []
+    return [commit_vectors.submit(home.url, plan.structures["V"], keys)]
 
 
 def _submit_evidence(
@@ -83,6 +105,3 @@ def _submit_evidence(
         str(shard.question_vectors[1]) if letter == "V" and shard.question_vectors else None,
     )
 
-
-def _keys(plan: BuildPlan, letter: str) -> list[str]:
-    return [str(shard.structures[letter]) for shard in plan.shards]

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, pairwise
 from typing import Protocol, cast
 
 TOKENIZER = "qwen3-32b"
@@ -17,19 +19,15 @@ _PIECE_CHARS = 100_000
 """Longer texts are encoded in pieces: one run of a million blanks overflows the stack of the tokenizer's regular expression
 engine, and long runs take quadratic time. A text of n pieces may count up to n - 1 tokens more than in one go."""
 
-_BATCH_CHARS = 4_000_000
-"""Bounds the token lists held at once to a few hundred MB, whatever the size of the input."""
-
-_THREADED_CHARS = 50_000
-"""Below this a thread pool costs more than it saves."""
+_CHUNK_CHARS = 250_000
+"""What one thread takes at a time: large enough that handing it over costs nothing, small enough that all finish together.
+Inputs below it are counted without threads."""
 
 
 class _Encoding(Protocol):
     """The part of `tiktoken.Encoding` that is used here."""
 
     def encode_ordinary(self, text: str) -> list[int]: ...
-
-    def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]: ...
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes: ...
 
@@ -43,34 +41,68 @@ def _encoding() -> _Encoding:
 
 
 def count_tokens(texts: Sequence[str]) -> list[int]:
-    """The number of tokens of each text, in order. Thread-safe; uses all cores for large inputs."""
-    counts = [0] * len(texts)
-    for batch in _batches(texts):
-        for (i, _), ids in zip(batch, _encode([piece for _, piece in batch]), strict=True):
-            counts[i] += len(ids)
-    return counts
+    """The number of tokens of each text, in order. Thread-safe; uses all cores for large inputs.
+
+    Equal texts are counted once: observations repeat within an episode, and a summary is evidence for every question.
+    """
+    distinct = list(dict.fromkeys(texts))
+    counts = dict.fromkeys(distinct, 0)
+    chunks = list(_chunks(distinct))
+    for chunk, lengths in zip(chunks, _count_all(chunks), strict=True):
+        for (text, _), n in zip(chunk, lengths, strict=True):
+            counts[text] += n
+    return [counts[text] for text in texts]
 
 
-def _encode(pieces: list[str]) -> list[list[int]]:
-    if sum(map(len, pieces)) < _THREADED_CHARS:
-        return [_encoding().encode_ordinary(piece) for piece in pieces]
-    return _encoding().encode_ordinary_batch(pieces, num_threads=os.cpu_count() or 1)
+def count_composed(texts: Sequence[str], starts: Sequence[Sequence[int]]) -> list[int]:
+    """`count_tokens` for texts that share blocks, each of which is counted once; `starts[i]` is where those of `texts[i]` begin.
+
+    The counts are those of the whole texts: no token of Qwen3 reaches from a line feed into a word, so a text is taken apart
+    only before blocks that begin a line with something other than white space. A text of several pieces is counted whole.
+    """
+    parts = [_parts(text, at) for text, at in zip(texts, starts, strict=True)]
+    distinct = list(dict.fromkeys(chain.from_iterable(parts)))
+    counts = dict(zip(distinct, count_tokens(distinct), strict=True))
+    return [sum(counts[part] for part in text) for text in parts]
 
 
-def _batches(texts: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
-    """Non-empty pieces of the texts as (index of the text, piece), grouped by `_BATCH_CHARS`."""
-    batch: list[tuple[int, str]] = []
+def _parts(text: str, starts: Sequence[int]) -> list[str]:
+    if len(text) > _PIECE_CHARS:
+        return [text]
+    cuts = [at for at in starts if 0 < at < len(text) and text[at - 1] == "\n" and not text[at].isspace()]
+    return [text[start:stop] for start, stop in pairwise([0, *cuts, len(text)])]
+
+
+_Chunk = list[tuple[str, int]]
+"""Pieces of texts, each as the text and where in it the piece starts: a piece is cut out only when it is encoded."""
+
+
+def _chunks(texts: Iterable[str]) -> Iterator[_Chunk]:
+    """The pieces of the texts in order, grouped by `_CHUNK_CHARS`."""
+    chunk: _Chunk = []
     size = 0
-    for i, text in enumerate(texts):
+    for text in texts:
         for at in range(0, len(text), _PIECE_CHARS):
-            piece = text[at : at + _PIECE_CHARS]
-            batch.append((i, piece))
-            size += len(piece)
-            if size >= _BATCH_CHARS:
-                yield batch
-                batch, size = [], 0
-    if batch:
-        yield batch
+            chunk.append((text, at))
+            size += min(len(text) - at, _PIECE_CHARS)
+            if size >= _CHUNK_CHARS:
+                yield chunk
+                chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _count_all(chunks: Sequence[_Chunk]) -> Iterable[list[int]]:
+    """The number of tokens of each piece. tiktoken's own batches make a future per text: more than a short text costs."""
+    if len(chunks) < 2:
+        return map(_count, chunks)
+    with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
+        return threads.map(_count, chunks)
+
+
+def _count(chunk: _Chunk) -> list[int]:
+    encode = _encoding().encode_ordinary  # releases the interpreter's lock while it works
+    return [len(encode(text[at : at + _PIECE_CHARS])) for text, at in chunk]
 
 
 def truncate(text: str, max_tokens: int) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from models.tokens import count_tokens
+from models.tokens import count_composed
 from storage import schemas
 from storage.artifacts import Draft, Home
 from storage.shards import Shard, read_shard
@@ -36,10 +36,9 @@ def access_evidence(home: Home, draft: Draft, structure: Structure, key: str, sh
             evidence = index.access(Query(text, embedded.get(question_id)))
             milliseconds = (time.perf_counter() - started) * 1_000
             rows.append(evidence_row(question_id, structure.letter, evidence, milliseconds))
-    texts = list({row["text"] for row in rows})  # a summary is the same for every question of its episode
-    counts = dict(zip(texts, count_tokens(texts), strict=True))
-    for row in rows:
-        row["n_tokens"] = counts[row["text"]]
+    counts = count_composed([row["text"] for row in rows], [row["block_starts"] for row in rows])
+    for row, n_tokens in zip(rows, counts, strict=True):
+        row["n_tokens"] = n_tokens
     pq.write_table(pa.Table.from_pylist(rows, schema=schemas.EVIDENCE), draft.folder / TABLE, compression="zstd")
     draft.manifest["rows"] = len(rows)
 

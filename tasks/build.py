@@ -27,7 +27,16 @@ def build_structure(home: Home, draft: Draft, structure: Structure, shard: Shard
 def commit_vectors(home_url: str, structure: Structure, keys: Sequence[str]) -> int:
     """Put built vector shards into LanceDB, which takes one writer at a time; return the rows added."""
     home = Home(home_url)
+    with writer_lock(home, "vectors"):
+        return _vectors(structure).commit([built(home, key) for key in keys])
+
+
+def vectors_committed(home: Home, structure: Structure, keys: Sequence[str]) -> bool:
+    """Whether `commit_vectors` would find nothing to do. Cheap: LanceDB is not loaded."""
+    return _vectors(structure).is_committed([built(home, key) for key in keys])
+
+
+def _vectors(structure: Structure) -> VectorStructure:
     if not isinstance(structure, VectorStructure):
         raise TypeError(f"structure {structure.letter} keeps no vectors")
-    with writer_lock(home, "vectors"):
-        return structure.commit([built(home, key) for key in keys])
+    return structure

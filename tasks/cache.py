@@ -22,8 +22,8 @@ Assignment = tuple[tuple[str, str], ...]
 """(question id, subset) of what is to be answered, in order."""
 
 EVIDENCE_VERSION = 1
-ANSWERS_VERSION = 1
-OUTCOMES_VERSION = 1
+ANSWERS_VERSION = 2
+OUTCOMES_VERSION = 2
 
 
 def derived_key(derivation: Derivation, shard: Shard) -> ArtifactKey:

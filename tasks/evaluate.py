@@ -16,7 +16,7 @@ from models.metrics.support import SupportGold, distinct_tokens
 from storage import schemas
 from storage.artifacts import Draft, Home
 from storage.records import ABSTENTION
-from storage.shards import Shard
+from storage.shards import Shard, writer_lock
 from storage.tables import TABLE
 from tasks.artifact_task import artifact_task
 from tasks.cache import Assignment, outcomes_key
@@ -41,7 +41,8 @@ def answer_shard(
     """Answer each question of `assignment` from the evidence artifacts in `evidence` (letter to key)."""
     source = ShardEvidence(home, shard, evidence, settings.compose)
     tasks = [answer_task(source, question, subset) for question, subset in assignment]
-    answers = paid_answers(home, settings, tasks, budget_id)
+    with writer_lock(home, f"answers-{shard.name}"):  # policies that run side by side must not pay for the same prompt
+        answers = paid_answers(home, settings, tasks, budget_id)
     rows = [_answer_row(answer, subset, settings.answerer) for answer, (_, subset) in zip(answers, assignment, strict=True)]
     _write(draft, rows, schemas.ANSWERS)
     draft.manifest |= {"shard": shard.key, "evidence": dict(evidence)}
@@ -75,7 +76,8 @@ def score_shard(
     rows = pq.read_table(f"{home.require(answers)}/{TABLE}", filesystem=home.fs).to_pylist()
     source = ShardEvidence(home, shard, {}, settings.compose)
     asked = [Asked(source.questions[r["question_id"]], source.task(r["question_id"]), _text(r)) for r in rows]
-    scores = score_answers(home, settings, metric, asked, budget_id)
+    with writer_lock(home, f"scores-{shard.name}"):
+        scores = score_answers(home, settings, metric, asked, budget_id)
     judge = settings.judge if metric == "judge" else ""
     outcomes = [_outcome(row, score, status, metric, judge) for row, (score, status) in zip(rows, scores, strict=True)]
     _write(draft, outcomes, schemas.OUTCOMES)

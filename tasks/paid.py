@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from typing import Any
 
 from models.answer import Answer, AnswerTask
 from models.compose import compose
@@ -27,19 +28,32 @@ def paid_answers(home: Home, settings: Settings, tasks: Sequence[AnswerTask], bu
     if settings.answerer == EXTRACTIVE:
         return answerer.answer(tasks)
     journal = Journal(home, "answer")
-    keys = [digest(["answer", answerer.name, settings.answer, asdict(task)]) for task in tasks]
-    found: dict[int, Answer] = {i: Answer(**value) for i, key in enumerate(keys) if (value := journal.get(key)) is not None}
-    for batch in _batches([i for i in range(len(tasks)) if i not in found]):
+    keys = [digest(["answer", answerer.name, settings.answer, _decides(task)]) for task in tasks]
+    found = {key: _answer(value) for key in keys if (value := journal.get(key)) is not None}
+    first = {key: i for i, key in reversed(list(enumerate(keys))) if key not in found}  # equal prompts are asked once
+    for batch in _batches(sorted(first.values())):
         budget(budget_id).check(sum(_expected_tokens(tasks[i], settings) for i in batch))
 
         def keep(position: int, answer: Answer, batch: Sequence[int] = batch) -> None:
-            found[batch[position]] = answer
+            key = keys[batch[position]]
+            found[key] = answer
             budget(budget_id).spend(answer.prompt_tokens + answer.completion_tokens)
             if answer.status == "ok":  # an error is asked again next time
-                journal.put(keys[batch[position]], answer.question_id.rsplit("/", 1)[0], asdict(answer))
+                journal.put(key, answer.question_id.rsplit("/", 1)[0], asdict(answer))
 
         answerer.answer([tasks[i] for i in batch], keep)
-    return [found[i] for i in range(len(tasks))]
+    return [replace(found[key], question_id=task.question_id) for key, task in zip(keys, tasks, strict=True)]
+
+
+def _decides(task: AnswerTask) -> dict[str, Any]:
+    """What of a task decides the prompt: not its id, and no empty section."""
+    shown = tuple(section for section in task.sections if section.text.strip())
+    return asdict(replace(task, question_id="", sections=shown, localised=True))
+
+
+def _answer(value: dict[str, Any]) -> Answer:
+    """A journalled answer; JSON has no tuples."""
+    return Answer(**{**value, "truncated": tuple(value["truncated"])})
 
 
 def _expected_tokens(task: AnswerTask, settings: Settings) -> int:

@@ -19,11 +19,15 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from storage.artifacts import Home
+from tasks.prefect_database import prepare_database
+
+if TYPE_CHECKING:  # the server's process needs no home
+    from storage.artifacts import Home
 
 START_SECONDS = 120
-"""How long a server may take to answer: the first start of a home creates its database."""
+"""How long a server may take to answer: where `prepare_database` does not apply, the first start in a home creates tables."""
 
 _QUIET = {
     "DO_NOT_TRACK": "1",
@@ -48,6 +52,12 @@ _NO_LOOPS = {
     )
 }
 """Loops that only deployments need."""
+
+_NO_BLOCKS = {
+    "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
+    "PREFECT_SERVER_MEMOIZE_BLOCK_AUTO_REGISTRATION": "false",  # or the blocks are imported only to be compared
+}
+"""No flow here uses a block; a server that a person starts on the same database registers them."""
 
 
 class PrefectServerError(RuntimeError):
@@ -109,7 +119,7 @@ def _start(port: int, log: Path) -> subprocess.Popen[bytes]:
     with log.open("wb") as output:
         return subprocess.Popen(
             [sys.executable, "-m", "tasks.prefect_server", str(port)],
-            env={**os.environ, **_NO_LOOPS, **private},
+            env={**os.environ, **_NO_LOOPS, **_NO_BLOCKS, **private},
             stdin=subprocess.PIPE,  # closed by the kernel when this process dies, however it dies
             stdout=output,
             stderr=output,
@@ -122,6 +132,7 @@ def _serve(port: int) -> None:
     import uvicorn
 
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    os.environ.update(prepare_database(Path(os.environ["PREFECT_HOME"])))
     uvicorn.run(
         "prefect.server.api.server:create_app", factory=True, host="127.0.0.1", port=port, log_level="error", lifespan="on"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from models.compose import ComposeConfig, Section
+from models.compose import ComposeConfig, Section, cut_section
 from models.prompts.answer import TRAJECTORY
 from models.tokens import count_tokens
 from storage.structures.base import Evidence
@@ -15,26 +15,30 @@ _WHOLE = 1 << 62
 _AROUND = 1_024
 """Tokens left for the question, the instructions and the markers."""
 
+_SMALLEST_PART = 256
+"""Where fewer tokens are left, a step that does not fit is left out rather than cut: its head would say too little."""
+
 
 def trajectory_section(rows: Sequence[StepRow], config: ComposeConfig) -> Section:
     """The most recent steps of an episode that fit the window beside any task text and question.
 
-    Whole steps are kept, newest first, and a marker says how many older ones are left out. Only a last step that alone is
-    too long is cut inside.
+    Whole steps are kept, newest first. The first one that does not fit is cut inside, so that one huge observation does not
+    leave the window empty, and a marker says how many older ones are left out.
     """
     room = config.context_window - config.answer_tokens - config.reserve_tokens - config.task_tokens - _AROUND
     blocks: list[str] = []
-    total = 0
+    left = max(room, 0)
     for row in reversed(rows):
         block = render_step(row, max_chars=_WHOLE)
         n_tokens = count_tokens([block])[0] + 2
-        if not blocks and n_tokens > room:  # a token has a character at least, so this much of both fields fits
-            block = render_step(row, max_chars=max(room, 0) // 2)
-            n_tokens = count_tokens([block])[0] + 2
-        if total + n_tokens > room:
-            blocks.append(f"[... {len(rows) - len(blocks)} earlier steps left out ...]")
+        if n_tokens > left:
+            part = cut_section(Section(TRAJECTORY, block, (), n_tokens), left).text
+            if part and (left >= _SMALLEST_PART or not blocks):
+                blocks.append(part)
+            if older := len(rows) - len(blocks):
+                blocks.append(f"[... {older} earlier steps left out ...]")
             break
         blocks.append(block)
-        total += n_tokens
+        left -= n_tokens
     evidence = Evidence(tuple(reversed(blocks)))
     return Section(TRAJECTORY, evidence.text, evidence.block_starts, count_tokens([evidence.text])[0])

@@ -17,6 +17,8 @@ import heapq
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
+from operator import mul
 
 from models.extract.digest_header import header
 from models.extract.pieces import Piece, step_pieces
@@ -60,12 +62,17 @@ class _Turn:
 
     row: StepRow
     pieces: list[Piece]
+    sizes: list[int]
     taken: set[int] = field(default_factory=set)
     used: int = 0
 
+    @classmethod
+    def of(cls, row: StepRow, pieces: list[Piece]) -> _Turn:
+        return cls(row, pieces, [len(piece.key) + len(piece.text) + _LINE_OVERHEAD for piece in pieces])
+
     def cost(self, indices: Sequence[int]) -> int:
         """Characters that showing these pieces adds, at most."""
-        cost = sum(len(self.pieces[i].key) + len(self.pieces[i].text) + _LINE_OVERHEAD for i in indices)
+        cost = sum(map(self.sizes.__getitem__, indices))
         if self.taken:
             return cost
         return cost + _TURN_OVERHEAD + (_SESSION_OVERHEAD if self.row.session is not None else 0)
@@ -105,7 +112,7 @@ def _turns(rows: Sequence[StepRow], config: DigestConfig) -> list[_Turn]:
         found = step_pieces(row, config.max_piece_chars, config.max_step_chars, config.precise_weight)
         pieces = [p for p in found if p.is_action or p.text not in seen]
         seen.update(p.text for p in pieces)
-        turns.append(_Turn(row, pieces))
+        turns.append(_Turn.of(row, pieces))
     return turns
 
 
@@ -120,6 +127,7 @@ class _Chooser:
         self.turns = turns
         self.config = config
         self.shown: Counter[str] = Counter()
+        self.worth: dict[str, float] = {}  # what a shown token's weight counts still; 1 for one that was not shown
         self.heap = [offer for position in range(len(turns)) if (offer := self._opening(position))]
         heapq.heapify(self.heap)
 
@@ -144,7 +152,9 @@ class _Chooser:
         is_opening = not turn.taken
         turn.taken.update(indices)
         for i in indices:
-            self.shown.update(turn.pieces[i].weights.keys())
+            tokens = turn.pieces[i].weights.keys()
+            self.shown.update(tokens)
+            self.worth.update((token, self.config.repeat_decay ** self.shown[token]) for token in tokens)
         if is_opening:
             rest = (self._offer(position, (i,)) for i in range(len(turn.pieces)) if i not in turn.taken)
             for offer in filter(None, rest):
@@ -164,7 +174,7 @@ class _Chooser:
         for i in indices:
             piece = turn.pieces[i]
             gain += self.config.action_bonus * piece.is_action + self.config.error_bonus * piece.is_error
-            gain += sum(w * self.config.repeat_decay ** self.shown[t] for t, w in piece.weights.items())
+            gain += sum(map(mul, piece.weights.values(), map(self.worth.get, piece.weights, repeat(1.0))))
         return (-gain / turn.cost(indices), position, indices) if indices and gain > 0 else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from models.extract.pieces import ERROR, one_line
+from models.extract.pieces import one_line, reports_trouble
 from storage.structures.render import DIALOGUE, StepRow
 
 _VERB = re.compile(r"[^\W\d][\w.-]*")
@@ -56,5 +56,5 @@ def _actions(rows: Sequence[StepRow]) -> str:
         verb = _VERB.search(row.action[:200])
         kinds.setdefault(one_line(row.action, 40) if few or not verb else verb.group(), []).append(row.step)
     parts = [f"{kind or 'no action'} x{len(steps)} ({ranges(steps)})" for kind, steps in kinds.items()]
-    errors = [row.step for row in rows if ERROR.search(row.observation[:2_000])]
+    errors = [row.step for row in rows if reports_trouble(row.observation[:2_000])]
     return "; ".join([f"errors at {ranges(errors)}"] * bool(errors) + parts)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from models.extract.action_triples import AGENT, PATH
-from models.extract.pieces import ERROR
+from models.extract.pieces import reports_trouble
 from models.extract.triple_text import Triple, triple
 from storage.structures.lexical import content_tokens
 
@@ -32,7 +32,7 @@ _SENTENCE = re.compile(r"(?<=[.!?]) |(?<=[。！？])")
 
 def observation_triples(line: str, source: str, max_chars: int) -> Iterator[Triple]:
     """The relations that one line of an observation states; `source` names where the line was seen."""
-    if ERROR.search(line) and (made := triple(source, "error", line, max_chars)):
+    if reports_trouble(line) and (made := triple(source, "error", line, max_chars)):
         yield made
         return
     items = [triple(m["key"], "is", m["value"].strip("'\""), max_chars) for m in _ITEM.finditer(line)] if ":" in line else []

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from storage.structures.lexical import content_tokens
 from storage.structures.render import DIALOGUE, StepRow, cut
 
-ERROR = re.compile(
-    r"\b(?:\w*error|\w*exception|traceback|failed|failure|not found|no such|invalid|denied|cannot|can't|unable to"
-    r"|nothing happens|refused|timed out|exit code [1-9])\b",
-    re.IGNORECASE,
-)
+_ENDINGS = ("error", "exception")
+_PHRASES = (
+    "traceback|failed|failure|not found|no such|invalid|denied|cannot|can't|unable to|nothing happens|refused|timed out"
+).split("|")
+_REPORT = re.compile(rf"\b(?:\w*(?:{'|'.join(_ENDINGS)})|{'|'.join(_PHRASES)}|exit code [1-9])\b", re.IGNORECASE)
 """Words that report trouble in tools, shells, games and web pages."""
 
-_SPACE = re.compile(r"\s+")
+_SIGNS = (*_ENDINGS, *_PHRASES, "exit code ")
 _OWN_KEY = re.compile(r"(?!turn[ _]id)[A-Za-z][\w -]{0,30}: \S", re.IGNORECASE)
 _NUMBERED_BLANK = re.compile(r"\s*\d+\t\s*")
 """An empty line of a file as a viewer shows it: nothing but its number."""
@@ -41,7 +41,7 @@ class Piece:
 def step_pieces(row: StepRow, max_chars: int, scan_chars: int, precise_weight: float) -> Iterator[Piece]:
     """The pieces of a step in reading order: the action first (one piece, cut with a marker), then what was observed."""
     speech = row.action == DIALOGUE
-    action = _SPACE.sub(" ", row.action[:scan_chars]).strip()
+    action = squeeze(row.action[:scan_chars])
     if action and not speech:
         for number, text in enumerate(_cuts(action, max_chars * 2)):
             yield Piece("action", text, 0, _weights(text, precise_weight), is_action=number == 0)
@@ -49,9 +49,20 @@ def step_pieces(row: StepRow, max_chars: int, scan_chars: int, precise_weight: f
         weights = _weights(text, precise_weight)
         if not weights:
             continue
-        is_error = not speech and ERROR.search(text) is not None
+        is_error = not speech and reports_trouble(text)
         key = (row.speaker or "speaker") if speech else "error" if is_error else "" if _OWN_KEY.match(text) else "result"
         yield Piece(key, text, line, weights, is_error=is_error)
+
+
+def reports_trouble(text: str) -> bool:
+    """Whether a text says that something went wrong."""
+    if text.isascii() and not _has_sign(text.lower()):  # nearly all texts, at a tenth of the pattern's cost
+        return False
+    return _REPORT.search(text) is not None
+
+
+def _has_sign(lower: str) -> bool:
+    return any(sign in lower for sign in _SIGNS)
 
 
 def split_lines(text: str, max_chars: int, scan_chars: int) -> Iterator[tuple[int, str]]:
@@ -64,7 +75,7 @@ def split_lines(text: str, max_chars: int, scan_chars: int) -> Iterator[tuple[in
         tail = scan_chars // 4
         text = f"{text[: scan_chars - tail]}\n{text[-tail:]}"
     for number, line in enumerate(text.splitlines()):
-        words = _SPACE.sub(" ", line).strip()
+        words = squeeze(line)
         if words and not _NUMBERED_BLANK.fullmatch(line):
             for piece in _cuts(words, max_chars):
                 yield number, piece
@@ -92,4 +103,9 @@ def _weights(text: str, precise_weight: float) -> dict[str, float]:
 
 def one_line(text: str, max_chars: int) -> str:
     """`text` on one line, cut with a marker."""
-    return cut(_SPACE.sub(" ", text[: max_chars * 4]).strip(), max_chars)
+    return cut(squeeze(text[: max_chars * 4]), max_chars)
+
+
+def squeeze(text: str) -> str:
+    """`text` with one space for each run of white space, and none at its ends."""
+    return " ".join(text.split())

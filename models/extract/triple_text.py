@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
-_SPACE = re.compile(r"\s+")
 _EDGES = " \t\n\r.,;:!-–—|*"
 
 
@@ -24,5 +22,5 @@ def triple(head: str, relation: str, tail: str, max_chars: int) -> Triple | None
 
 
 def _part(text: str, max_chars: int) -> str:
-    words = _SPACE.sub(" ", text[: 4 * max_chars]).strip(_EDGES)
+    words = " ".join(text[: 4 * max_chars].split()).strip(_EDGES)
     return words if len(words) <= max_chars else f"{words[: max_chars - 1].rstrip()}…"

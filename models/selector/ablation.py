@@ -15,7 +15,6 @@ questions of an episode, and its appearances in several test parts, are not inde
 
 from __future__ import annotations
 
-import random
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,12 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.aggregate import BootstrapConfig, Difference, bootstrap_interval
-from models.selector.contract import Case, Evaluation, OutcomeTable, Proposal, Role
-from models.selector.directions import Direction
+from models.selector.contract import Case, Evaluation, OutcomeTable
 from models.selector.evaluate import evaluate
 from models.selector.lookups import KINDS, Kind, Lookup, fit_lookup, letters_of, oracle, route_to_one, singles
 from models.selector.policies import RandomPolicy
-from models.selector.proposer import Proposer, ProposerView
 from models.selector.sandbox import Selection
 from models.selector.subsets import subset_name
 from models.splits import Split, episode_of, questions_of
@@ -118,25 +115,6 @@ def baselines(table: OutcomeTable, cost: float) -> dict[str, Learn]:
         "route_to_one": lambda train, validation, seed: _looked_up(route_to_one(train, validation, cost)),
         **{f"lookup_{kind}": _lookup(kind, cost) for kind in KINDS},
     }
-
-
-class Unguided:
-    """Templates without prior directions: a proposer whose mechanism is not scheduled but drawn.
-
-    Asked for any direction, it explores one of `directions` at random, and exploits and repairs with that of the best
-    policy. For the ablation "w/o priors"; a language model needs no such help, it is simply not told a direction.
-    """
-
-    def __init__(self, proposer: Proposer, directions: Sequence[Direction]) -> None:
-        self._proposer = proposer
-        self._directions = {direction.name: direction for direction in directions}
-
-    def propose(self, role: Role, direction: Direction, view: ProposerView, rng: random.Random) -> Proposal:
-        """A proposal that names the direction drawn."""
-        drawn = rng.choice(list(self._directions.values()))
-        if role != "explore" and view.entries:
-            drawn = self._directions.get(view.entries[0].proposal.direction, drawn)
-        return self._proposer.propose(role, drawn, view, rng)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ explores, one repairs a recurring error (`models/selector/ucb.py` says which dir
 on train, evaluated on validation, and joins the archive and its arm. The champion has the highest validation objective, of
 equals fewer tokens, then the earlier.
 
-    result = search(train, validation, TemplateProposer(), SearchConfig(seed=0))
+    result = search(train, validation, TemplateProposer(FAMILIES), SearchConfig(seed=0))
     result.champion.proposal.source
 
 Test questions are no argument, so nothing here can see them. All three candidates of an iteration are proposed from one
@@ -62,7 +62,7 @@ def select(question, context, params):
 )
 
 GENERIC = Direction("any", "A", 0, "Any policy that maps a question and its context to structures.")
-"""The one direction of the ablation "w/o priors": what to try is left to the proposer."""
+"""The one direction of the ablation "w/o priors". Number 0: it names no mechanism, which is left to the proposer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,14 @@ Eq. 9, over the n_a candidates evaluated under direction a and N = sum of all n_
 An arm without a candidate has the frontier score, the best objective so far, for its mean: what is untried is never rated
 below what is known, so every arm is tried before any of them is preferred. beta = 0 is the ablation "w/o UCB".
 
-The paper says in words which arm each of the three candidates of an iteration follows. Here:
+The paper says in words which arm each of the three candidates of an iteration follows. Here each takes the highest UCB,
 
-- exploit, "a previously effective direction": the best mean of those evaluated, without the bonus;
-- explore, "an under-explored direction": the highest UCB among the arms tried no more often than the average arm;
-- repair: the highest UCB of the arms that the other two left, since the paper binds repair to an error and to no direction.
+- exploit, "a previously effective direction": of the arms with an evaluated candidate;
+- explore, "an under-explored direction": of the arms tried no more often than the average arm;
+- repair: of the arms that the other two left, since the paper binds repair to an error and to no direction.
+
+So beta = 0 exploits the best mean; with the bonus, a direction that was lucky early is not followed to the end: "a
+substantially smaller value makes scheduling nearly greedy" (Appendix B.2).
 
 Tries count every proposal, valid or not; n_a only the evaluated ones. An invalid candidate says nothing about the objective,
 so it moves neither mean nor bonus, but an arm whose proposals keep failing is soon tried more than the average arm and stops
@@ -58,11 +61,9 @@ class Arms:
         return dict(self._tries)
 
     def exploit(self, frontier: float) -> str:
-        """The visited arm with the best mean; before any is visited, the one with the highest UCB."""
-        visited = [arm for arm in self.stats(frontier) if arm.n]
-        if not visited:
-            return self._highest(self.stats(frontier))
-        return max(visited, key=lambda arm: (arm.mean, -self._tries[arm.direction])).direction
+        """The visited arm with the highest UCB; before any is visited, the first of all."""
+        arms = self.stats(frontier)
+        return self._highest([arm for arm in arms if arm.n] or arms)
 
     def explore(self, frontier: float, taken: Collection[str] = ()) -> str:
         """The under-explored arm with the highest UCB, if possible none of `taken`."""

@@ -68,7 +68,7 @@ class GraphStructure:
 
     @property
     def version(self) -> int:
-        return 1
+        return 2
 
     @property
     def derives(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -55,11 +56,12 @@ class RelationGraph:
         self._ends: list[tuple[str, str]] = []
         self._by_token: dict[str, list[int]] = {}
         self._by_entity: dict[str, list[int]] = {}
+        entity_words, words = cache(_entity), cache(content_tokens)  # heads and relations repeat within an episode
         for i, relation in enumerate(self.relations):
-            head, tail = _entity(relation.head), _entity(relation.tail)
+            head, tail = entity_words(relation.head), entity_words(relation.tail)
             ends = (" ".join(head), " ".join(tail))
             self._ends.append(ends)
-            for token in dict.fromkeys((*head, *content_tokens(relation.relation), *tail)):
+            for token in dict.fromkeys((*head, *words(relation.relation), *tail)):
                 self._by_token.setdefault(token, []).append(i)
             for entity in dict.fromkeys(ends):
                 if entity:
@@ -71,11 +73,23 @@ class RelationGraph:
         self._steps = np.array([math.nan if r.step is None else r.step for r in self.relations], dtype=np.float64)
         hub = max(min_hub, int(hub_share * len(self.relations)))
         self._hubs = {entity for entity, at in self._by_entity.items() if len(at) > hub}
+        self._idfs: dict[str, float] = {}
+        self._entity_idfs: dict[str, float] = {}
 
     def idf(self, token: str) -> float:
         """Rarity of a token among the relations (BM25's form, always positive); 0 for a token that none carries."""
-        n = len(self._by_token.get(token, ()))
-        return math.log(1 + (len(self.relations) - n + 0.5) / (n + 0.5)) if n else 0.0
+        if token not in self._by_token:
+            return 0.0
+        if token not in self._idfs:
+            n = len(self._by_token[token])
+            self._idfs[token] = math.log(1 + (len(self.relations) - n + 0.5) / (n + 0.5))
+        return self._idfs[token]
+
+    def _entity_idf(self, entity: str) -> float:
+        """The rarity of an entity's distinct words together, summed in their order: a set has another one in each process."""
+        if entity not in self._entity_idfs:
+            self._entity_idfs[entity] = sum(self.idf(token) for token in dict.fromkeys(entity.split()))
+        return self._entity_idfs[entity]
 
     def scores(self, question: str, named_steps: Sequence[int], weights: GraphWeights) -> Scores:
         """One score per relation; 0 for a relation that the question does not reach.
@@ -122,7 +136,7 @@ class RelationGraph:
                 mentioned[entity] = mentioned.get(entity, 0.0) + idf
         linked = {}
         for entity, weight in mentioned.items():
-            share = weight / sum(self.idf(token) for token in set(entity.split()))
+            share = weight / self._entity_idf(entity)
             if share >= link_share:
                 linked[entity] = share * math.log1p(len(self.relations) / len(self._by_entity[entity]))
         top = math.log1p(len(self.relations))

@@ -11,7 +11,8 @@ def _marks() -> str:
     return "".join(chr(i) for i in range(0x300, 0x10000) if unicodedata.category(chr(i)) in ("Mn", "Mc"))
 
 
-_WORD = re.compile(rf"\w[\w{_marks()}]*")
+_EMOJI = "[\u2190-\u21ff\u2600-\u27bf\U0001f000-\U0001faff]"
+_WORD = re.compile(rf"\w[\w{_marks()}]*|{_EMOJI}")
 UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]+"
 )
@@ -35,8 +36,11 @@ def tokens(text: str) -> list[str]:
     Words and numbers of any script; a run of an unspaced script gives its overlapping character pairs (a lone character
     stands for itself). `snake_case` stays one word.
     """
+    folded = text.casefold()
+    if folded.isascii():  # most texts; no unspaced script, so nothing to split
+        return _WORD.findall(folded)
     found: list[str] = []
-    for word in _WORD.findall(text.casefold()):
+    for word in _WORD.findall(folded):
         if word.isascii():
             found.append(word)
         else:

@@ -1,7 +1,8 @@
 """R: windows of whole turns as they happened, ranked by BM25 (MESA App. A.1).
 
 A build holds every step as text, and the windows as intervals of positions. An access joins the steps of the best windows in
-time order, each step once, although windows overlap.
+time order, each step once, although windows overlap. A number in the question matches the number of a step only where it
+names one.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import pyarrow as pa
 
 from storage.structures.base import BuildInputs, BuiltShard, Evidence, Query
 from storage.structures.bm25 import Bm25
-from storage.structures.lexical import tokens
 from storage.structures.render import render_step, steps_by_episode
+from storage.structures.step_refs import explicit_steps
 from storage.structures.step_tokens import question_words
+from storage.structures.step_words import step_name, step_words
 from storage.structures.windows import window_overlap, window_size, windows
 from storage.tables import TABLE, read_episode, write_table
 
@@ -54,7 +56,7 @@ class RawStructure:
 
     @property
     def version(self) -> int:
-        return 1
+        return 2
 
     @property
     def derives(self) -> tuple[str, ...]:
@@ -94,7 +96,7 @@ class RawIndex:
     ) -> None:
         self._labels, self._texts, self._spans = labels, texts, spans
         self._max_windows = settings.max_windows
-        words = [tokens(text) for text in texts]
+        words = [step_words(label, text) for label, text in zip(labels, texts, strict=True)]
         documents = [list(chain.from_iterable(words[start:stop])) for start, stop in spans]
         self._ranking = Bm25(documents, k1=settings.k1, b=settings.b, epsilon=settings.epsilon)
 
@@ -102,7 +104,8 @@ class RawIndex:
         """The windows with a positive score, up to `max_windows`; where there is none, the best one, not `localised`."""
         if not query.text.strip():
             return Evidence((), localised=False)
-        best = self._ranking.top(question_words(query.text), self._max_windows)
+        named = explicit_steps(query.text, self._labels)
+        best = self._ranking.top([*question_words(query.text), *map(step_name, named)], self._max_windows)
         positive = [(window, score) for window, score in best if score > 0]
         chosen = positive or best[:1]
         places = sorted({place for window, _ in chosen for place in range(*self._spans[window])})

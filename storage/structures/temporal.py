@@ -16,11 +16,11 @@ import pyarrow as pa
 from storage.structures.base import BuildInputs, BuiltShard, Evidence, Query
 from storage.structures.bm25 import Bm25
 from storage.structures.duck import query_parquet
-from storage.structures.lexical import tokens
 from storage.structures.relative_dates import resolve_relative
 from storage.structures.render import StepRow, render_step, steps_by_episode
 from storage.structures.step_refs import parse_steps
 from storage.structures.step_tokens import question_words
+from storage.structures.step_words import step_words
 from storage.structures.time_refs import Calendar
 from storage.tables import TABLE, write_table
 
@@ -60,7 +60,7 @@ class TemporalStructure:
 
     @property
     def version(self) -> int:
-        return 1
+        return 2
 
     @property
     def derives(self) -> tuple[str, ...]:
@@ -151,7 +151,7 @@ class TemporalIndex:
 
     @cached_property
     def _ranking(self) -> Bm25:
-        return Bm25([tokens(row.observation) for row in self._rows.values()])
+        return Bm25([step_words(row.step, row.observation) for row in self._rows.values()])
 
     @cached_property
     def _places(self) -> dict[int, int]:

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from storage.artifacts import ArtifactError, digest
 from storage.structures.base import BuildInputs, BuiltShard, Evidence, Query
 from storage.structures.render import render_step, step_rows
+from storage.structures.vector_ledger import VectorLedger
 from storage.tables import TABLE, by_episode, write_table
 
 if TYPE_CHECKING:
@@ -105,7 +106,15 @@ class VectorStructure:
             added += rows.num_rows
         if table is not None:
             _index(table, compact=added > 0)
+            self._ledger(shards[0]).write(present)
         return added
+
+    def is_committed(self, shards: Sequence[BuiltShard]) -> bool:
+        """Whether LanceDB is known to hold finished builds of one home. It is not opened; False may only mean unknown."""
+        return not shards or {_shard_name(shard) for shard in shards} <= self._ledger(shards[0]).read()
+
+    def _ledger(self, shard: BuiltShard) -> VectorLedger:
+        return VectorLedger(shard.fs, shard.vectors, _table_name(self.encoder))
 
     def _check_kind(self, committed: pa.Schema, built: pa.Schema, shard: BuiltShard) -> None:
         before, now = committed.field("vector").type, built.field("vector").type

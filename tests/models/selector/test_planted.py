@@ -12,7 +12,7 @@ from models.selector.planted import CAPABILITIES, DOMAINS, PlantedConfig, plante
 from models.selector.sandbox import encode_cases
 from models.selector.search import SearchConfig, search
 from models.selector.subsets import all_subsets
-from models.selector.templates import TemplateProposer
+from models.selector.templates import FAMILIES, TemplateProposer
 from models.splits import EpisodeInfo, episode_of, make_split
 
 COST = 1e-6
@@ -114,7 +114,7 @@ def test_the_search_finds_a_policy_within_a_tenth_of_the_planted_rule() -> None:
     train, validation = (
         table.part([name for name in ids if episode_of(name) in part]) for part in (split.train, split.validation)
     )
-    result = search(train, validation, TemplateProposer(), SearchConfig(cost=COST))
+    result = search(train, validation, TemplateProposer(FAMILIES), SearchConfig(cost=COST))
     assert result.champion.validation.objective >= 0.9 * rule_objective(validation, COST)
     assert min(result.tries.values()) >= 1
     assert len(result.candidates) == 90

@@ -36,11 +36,12 @@ def test_without_ucb_the_bound_is_the_mean() -> None:
     assert [arm.ucb for arm in arms.stats(0.5)] == [0.3, 0.5]
 
 
-def test_exploitation_follows_the_best_mean_and_never_an_unvisited_arm() -> None:
-    arms = Arms(["a", "b", "c"], beta=5.0)
-    for direction, objective in (("a", 0.9), ("a", 0.2), ("b", 0.6)):
+@pytest.mark.parametrize(("beta", "chosen"), [(0.0, "b"), (0.08, "b"), (5.0, "c")])
+def test_exploitation_takes_the_highest_bound_of_the_visited_arms(beta: float, chosen: str) -> None:
+    arms = Arms(["a", "b", "c", "unvisited"], beta)
+    for direction, objective in (("a", 0.9), ("a", 0.2), ("b", 0.6), ("b", 0.6), ("c", 0.5)):
         arms.update(direction, objective)
-    assert arms.exploit(frontier=0.9) == "b"
+    assert arms.exploit(frontier=0.9) == chosen
 
 
 def test_exploration_prefers_the_promising_of_the_under_explored() -> None:
