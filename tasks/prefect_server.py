@@ -21,13 +21,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tasks.prefect_database import prepare_database
-
 if TYPE_CHECKING:  # the server's process needs no home
     from storage.artifacts import Home
 
 START_SECONDS = 120
-"""How long a server may take to answer: where `prepare_database` does not apply, the first start in a home creates tables."""
+"""How long a server may take to answer: the first start in a home creates its database."""
 
 _QUIET = {
     "DO_NOT_TRACK": "1",
@@ -132,7 +130,6 @@ def _serve(port: int) -> None:
     import uvicorn
 
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    os.environ.update(prepare_database(Path(os.environ["PREFECT_HOME"])))
     uvicorn.run(
         "prefect.server.api.server:create_app", factory=True, host="127.0.0.1", port=port, log_level="error", lifespan="on"
     )

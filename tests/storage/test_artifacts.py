@@ -44,11 +44,16 @@ def test_a_written_artifact_has_a_manifest_with_its_files_and_what_the_draft_sai
 
 
 def test_an_exception_while_writing_leaves_nothing_behind(home: Home) -> None:
-    with pytest.raises(RuntimeError, match="half way"), home.write(KEY) as draft:
-        (draft.folder / "table.txt").write_text("half")
-        raise RuntimeError("half way")
+    with pytest.raises(RuntimeError, match="half way"):
+        _write_and_break_off(home)
     assert not home.has(KEY)
     assert list(home.local("scratch").iterdir()) == []
+
+
+def _write_and_break_off(home: Home) -> None:
+    with home.write(KEY) as draft:
+        (draft.folder / "table.txt").write_text("half")
+        raise RuntimeError("half way")
 
 
 def test_a_finished_artifact_is_never_replaced(tmp_path: Path) -> None:
