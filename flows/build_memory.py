@@ -104,4 +104,3 @@ def _submit_evidence(
         shard.shard,
         str(shard.question_vectors[1]) if letter == "V" and shard.question_vectors else None,
     )
-

@@ -55,7 +55,7 @@ def count_tokens(texts: Sequence[str]) -> list[int]:
 
 
 def count_composed(texts: Sequence[str], starts: Sequence[Sequence[int]]) -> list[int]:
-    """`count_tokens` for texts that share blocks, each of which is counted once; `starts[i]` is where those of `texts[i]` begin.
+    """`count_tokens` for texts that share blocks, each counted once; `starts[i]` is where those of `texts[i]` begin.
 
     The counts are those of the whole texts: no token of Qwen3 reaches from a line feed into a word, so a text is taken apart
     only before blocks that begin a line with something other than white space. A text of several pieces is counted whole.

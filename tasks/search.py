@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from models.selector.llm_proposer import LLMProposer
-
 from models.llm.backends import chat
 from models.selector.contract import Case, Evaluation, OutcomeTable
 from models.selector.evaluate import evaluate
+from models.selector.llm_proposer import LLMProposer
 from models.selector.lookups import letters_of
 from models.selector.proposer import Proposer
 from models.selector.sandbox import Selection, select

@@ -99,8 +99,8 @@ def _policies(data: ReportData) -> Table:
     ]
     caption = (
         f"{data.measured}. Mean over the questions that were answered and scored; errors and unreadable verdicts never "
-        "count as wrong. Support is the share of the gold answer's own words in the evidence. Tokens and structures are means "
-        "per question; cells are domain × capability. Intervals resample whole episodes."
+        "count as wrong. Support is the share of the gold answer's own words in the evidence. Tokens and structures are "
+        "means per question; cells are domain × capability. Intervals resample whole episodes."
     )
     return _policy_table(data, "policies", "Policies", caption, columns)
 

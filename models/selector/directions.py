@@ -98,8 +98,8 @@ DIRECTIONS: tuple[Direction, ...] = (
         "B",
         "learned_gating",
         """The signals are many observable features at once: metadata, words, preview sizes, scores and coverage. Learn from
-        training outcomes a small tree of yes-or-no gates, grown by the objective that the routing itself reaches, and
-        choose by the estimates in the leaf that a question falls into.""",
+        training outcomes small trees of yes-or-no gates, grown by the objective that the routing itself reaches, and
+        choose by the mean estimates of the leaves that a question falls into.""",
     ),
     _direction(
         9,

@@ -107,6 +107,23 @@ def joined(tables: Sequence[OutcomeTable]) -> OutcomeTable:
     )
 
 
+def best_of(
+    table: OutcomeTable, cost: float, rows: Sequence[int], cell: Cell = (ANY, ANY), subsets: Sequence[str] | None = None
+) -> Best | None:
+    """The best fixed subset for some rows of a table; None when all their outcomes are errors."""
+    columns = [table.subsets.index(subset) for subset in (table.subsets if subsets is None else subsets)]
+    scores, tokens = table.scores[np.ix_(rows, columns)], table.tokens[np.ix_(rows, columns)]
+    known = np.isfinite(scores)
+    n = known.sum(axis=0)
+    score = np.where(known, scores, 0).sum(axis=0) / np.maximum(n, 1)
+    spent = np.where(known, tokens, 0).sum(axis=0) / np.maximum(n, 1)
+    value = np.where(n > 0, score - cost * spent, -np.inf)
+    if not n.any():
+        return None
+    i = int(np.where(value >= value.max() - _TIE, spent, np.inf).argmin())
+    return Best(cell, table.subsets[columns[i]], float(score[i]), float(spent[i]), float(value[i]), int(n[i]))
+
+
 def fit_lookup(table: OutcomeTable, cost: float, kind: Kind, subsets: Sequence[str] | None = None) -> Lookup:
     """Choose the best of `subsets` (all by default) for every cell of `table`, which is validation.
 
@@ -174,20 +191,3 @@ def _best(table: OutcomeTable, cost: float, looks: tuple[bool, bool], subsets: S
         groups.setdefault((domain if looks[0] else ANY, capability if looks[1] else ANY), []).append(row)
     found = (best_of(table, cost, groups[cell], cell, subsets) for cell in sorted(groups))
     return [best for best in found if best is not None]
-
-
-def best_of(
-    table: OutcomeTable, cost: float, rows: Sequence[int], cell: Cell = (ANY, ANY), subsets: Sequence[str] | None = None
-) -> Best | None:
-    """The best fixed subset for some rows of a table; None when all their outcomes are errors."""
-    columns = [table.subsets.index(subset) for subset in (table.subsets if subsets is None else subsets)]
-    scores, tokens = table.scores[np.ix_(rows, columns)], table.tokens[np.ix_(rows, columns)]
-    known = np.isfinite(scores)
-    n = known.sum(axis=0)
-    score = np.where(known, scores, 0).sum(axis=0) / np.maximum(n, 1)
-    spent = np.where(known, tokens, 0).sum(axis=0) / np.maximum(n, 1)
-    value = np.where(n > 0, score - cost * spent, -np.inf)
-    if not n.any():
-        return None
-    i = int(np.where(value >= value.max() - _TIE, spent, np.inf).argmin())
-    return Best(cell, table.subsets[columns[i]], float(score[i]), float(spent[i]), float(value[i]), int(n[i]))

@@ -86,7 +86,7 @@ class RelationGraph:
         return self._idfs[token]
 
     def _entity_idf(self, entity: str) -> float:
-        """The rarity of an entity's distinct words together, summed in their order: a set has another one in each process."""
+        """The rarity of an entity's distinct words, summed in their order: a set's order differs between processes."""
         if entity not in self._entity_idfs:
             self._entity_idfs[entity] = sum(self.idf(token) for token in dict.fromkeys(entity.split()))
         return self._entity_idfs[entity]

@@ -1,9 +1,9 @@
-"""Which builds a LanceDB table holds, as a small file beside it, so that a build with nothing to commit need not load LanceDB.
+"""Which builds a LanceDB table holds, in a small file beside it: a build with nothing to commit need not load LanceDB.
 
     {"versions": ["18446744073709551612.manifest", ...], "shards": ["v1-945fbeaf53387614/60077a3d0c8d1e2f", ...]}
 
-The ledger is a shortcut, never the truth: every change of a table adds a version file, and a ledger that names other versions
-than the table has says nothing.
+The ledger is a shortcut, never the truth: every change of a table adds a version file, and a ledger that names other
+versions than the table has says nothing.
 """
 
 from __future__ import annotations

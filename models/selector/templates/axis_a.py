@@ -95,8 +95,8 @@ LEXICAL_DEMAND = Family(
         BINS,
         OneOf("VOCABULARY", (10, 20, 30, 40, 60), "how many of the most frequent words are looked at"),
         Real("RARE", 0.01, 0.08, "share of training questions that a word must occur in"),
-        OneOf("WORD_SHRINK", (5, 10, 20, 40), "how many questions without effect each word's effect leans on"),
-        Real("WORD_WEIGHT", 0.2, 1.0, "weight of the sum of word effects"),
+        OneOf("WORD_SHRINK", (10, 20, 40, 80), "how many questions without effect each word's effect leans on"),
+        Real("WORD_WEIGHT", 0.1, 0.6, "weight of the sum of word effects, which overlap"),
     ),
     parts=(pieces.FEATURES, pieces.OUTCOMES, pieces.GROUPS),
     body='''

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from models.selector.templates import pieces
-from models.selector.templates.constants import OneOf, Real
+from models.selector.templates.constants import METADATA, QUESTION_FEATURES, Features, OneOf, Real
 from models.selector.templates.family import BINS, COST_WEIGHT, FEATURES, SHRINK, Family
 
 MARGINAL_VALUE = Family(
@@ -111,35 +111,68 @@ def route(question, context, params):
 HIERARCHICAL_SHRINKAGE = Family(
     direction="hierarchical_shrinkage",
     idea="estimates of fine groups lean on coarser ones by their number of questions.",
-    constants=(COST_WEIGHT, FEATURES, SHRINK, BINS),
+    constants=(
+        COST_WEIGHT,
+        FEATURES,
+        SHRINK,
+        BINS,
+        Features("BESIDE", METADATA + QUESTION_FEATURES, "features that shift the estimates of groups, one by one", 1, 3),
+        OneOf("BESIDE_SHRINK", (10, 20, 40, 80), "questions without a shift that each shift leans on"),
+    ),
     parts=(pieces.FEATURES, pieces.OUTCOMES, pieces.GROUPS),
     body='''
 def learn(examples):
-    """Shrunk mean scores of every subset, from all questions down to fine groups."""
-    return learn_groups(examples)
+    """Shrunk mean scores from all questions down to fine groups, then shrunk shifts of what is left by single features."""
+    params = learn_groups(examples)
+    params["edges"] = edges_of(examples, FEATURES + BESIDE)
+    pairs = [(example["question"], example["context"]) for example in examples]
+    left = []
+    for (question, context), example in zip(pairs, examples):
+        values = group_values(question, context, params)
+        left.append([own - value for own, value in zip(scores_of(example, params["subsets"]), values)])
+    params["shifts"] = {}
+    for name in BESIDE:
+        levels = [name + "=" + describe(name, question, context, params["edges"]) for question, context in pairs]
+        rows = {}
+        for level, row in zip(levels, left):
+            rows.setdefault(level, []).append(row)
+        for level, found in rows.items():
+            params["shifts"][level] = [round(sum(c) / (len(found) + BESIDE_SHRINK), 4) for c in zip(*found)]
+        left = [[a - b for a, b in zip(row, params["shifts"][level])] for level, row in zip(levels, left)]
+    return params
 
 
 def route(question, context, params):
-    """The best subset for the question's group."""
-    return params["subsets"][best_of(group_values(question, context, params), costs_of(context, params))]
+    """The best subset for the estimates of the question's group, shifted by its other features."""
+    values = group_values(question, context, params)
+    for name in BESIDE:
+        shift = params["shifts"].get(name + "=" + describe(name, question, context, params["edges"]))
+        values = [value + more for value, more in zip(values, shift)] if shift else values
+    return params["subsets"][best_of(values, costs_of(context, params))]
 ''',
 )
 
 LEARNED_GATING = Family(
     direction="learned_gating",
-    idea="a small tree of yes-or-no gates, grown by the objective that the routing reaches.",
+    idea="small trees of yes-or-no gates, grown by the objective that the routing reaches.",
     constants=(
         COST_WEIGHT,
         SHRINK,
-        OneOf("DEPTH", (1, 2, 3, 4), "gates from the root of the tree to a leaf"),
+        OneOf("DEPTH", (1, 2, 3, 4), "gates from the root of a tree to a leaf"),
         OneOf("LEAF", (15, 25, 40, 60), "training questions that each side of a gate must keep"),
         BINS,
         OneOf("WORDS", (0, 10, 20, 30), "how many frequent words are tested"),
-        OneOf("CANDIDATES", (4, 6, 8), "how many of the best subsets compete while the tree grows"),
+        OneOf("CANDIDATES", (4, 6, 8), "how many of the best subsets compete while a tree grows"),
+        OneOf("TREES", (1, 3, 6, 10), "trees whose estimates are averaged"),
+        OneOf("OFFERED", (4, 8, 16, 64), "tests that are tried at each gate"),
+        OneOf("SEED", tuple(range(10)), "which tests are offered where"),
         Real("GATE_GAIN", 0.0, 0.004, "what a gate must add to the objective of a training question"),
     ),
     parts=(pieces.FEATURES, pieces.OUTCOMES),
     body='''
+import random
+
+
 def numeric_features(context):
     """The numeric features that a question has."""
     kinds = [kind + ":" + letter for kind in ("size", "score", "shown") for letter in context["structures"]]
@@ -201,14 +234,15 @@ def net_rows(examples, subsets):
     return [[row[index] for index in strong] for row in rows]
 
 
-def grow(members, depth, tests, nets, rows, prior):
+def grow(members, depth, tests, nets, rows, prior, rng):
     """A tree over the training questions `members`; a leaf's estimates lean on those of its parent."""
     own = mean_of([rows[i] for i in members])
     trust = len(members) / (len(members) + SHRINK)
     values = [round(trust * a + (1 - trust) * b, 4) for a, b in zip(own, prior)]
     best, gate, sides = GATE_GAIN * len(members), None, None
     whole = best_total([nets[i] for i in members])
-    for test, answers in tests if depth > 0 else []:
+    offered = rng.sample(tests, min(OFFERED, len(tests))) if depth > 0 else []
+    for test, answers in offered:
         yes = [i for i in members if answers[i]]
         if LEAF <= len(yes) <= len(members) - LEAF:
             no = [i for i in members if not answers[i]]
@@ -217,25 +251,30 @@ def grow(members, depth, tests, nets, rows, prior):
                 best, gate, sides = gain, test, (yes, no)
     if gate is None:
         return {"values": values}
-    yes, no = [grow(side, depth - 1, tests, nets, rows, values) for side in sides]
+    yes, no = [grow(side, depth - 1, tests, nets, rows, values, rng) for side in sides]
     return {"gate": gate, "yes": yes, "no": no}
 
 
 def learn(examples):
-    """Grow the tree."""
+    """Grow the trees."""
     params, rows = basics(examples, [])
     everything = list(range(len(examples)))
-    nets = net_rows(examples, params["subsets"])
-    params["tree"] = grow(everything, DEPTH, tests_of(examples), nets, rows, mean_of(rows))
+    nets, tests, prior, rng = net_rows(examples, params["subsets"]), tests_of(examples), mean_of(rows), random.Random(SEED)
+    params["trees"] = [grow(everything, DEPTH, tests, nets, rows, prior, rng) for _ in range(TREES)]
     return params
 
 
-def route(question, context, params):
-    """The best subset for the leaf that the question falls into."""
-    node = params["tree"]
+def leaf_of(node, question, context):
+    """The estimates in the leaf that a question falls into."""
     while "gate" in node:
         node = node["yes" if answer(node["gate"], question, context) else "no"]
-    return params["subsets"][best_of(node["values"], costs_of(context, params))]
+    return node["values"]
+
+
+def route(question, context, params):
+    """The best subset by the mean estimates of the trees."""
+    values = mean_of([leaf_of(tree, question, context) for tree in params["trees"]])
+    return params["subsets"][best_of(values, costs_of(context, params))]
 ''',
 )
 

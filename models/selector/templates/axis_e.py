@@ -71,8 +71,8 @@ DISAGREEMENT_POLICY = Family(
         ),
         SHRINK,
         BINS,
-        Real("QUORUM", 0.4, 1.0, "share of routers that must agree on a subset"),
-        OneOf("RESOLVE", ("mean", "vote", "union"), "otherwise: by mean estimate, a vote on each structure, or their union"),
+        Real("QUORUM", 0.6, 1.0, "share of routers that must agree on a subset"),
+        OneOf("RESOLVE", ("vote", "mean", "union"), "otherwise: by mean estimate, a vote on each structure, or their union"),
     ),
     parts=(pieces.FEATURES, pieces.OUTCOMES, pieces.GROUPS),
     body='''

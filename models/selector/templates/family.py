@@ -26,9 +26,9 @@ from models.selector.templates.constants import METADATA, Constant, Features, On
 
 COST_WEIGHT = Real(
     "COST_WEIGHT",
-    0.5,
-    1.0,
-    "share of that price which is charged: below 1, gains that only some questions of a group have still count",
+    0.4,
+    0.9,
+    "share of that price which is charged: less than all, because shrunk estimates understate gains",
 )
 FEATURES = Features("FEATURES", METADATA, "what questions are grouped by, coarse to fine", low=2, high=4)
 SHRINK = OneOf("SHRINK", (2, 4, 8, 12, 20, 30, 50), "weight of a group's parent, in questions")
