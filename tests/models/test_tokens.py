@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models import tokens
-from models.tokens import count_tokens, truncate
+from models.tokens import count_composed, count_tokens, truncate
+from storage.structures.base import Evidence
 
 STRANGE = [
     "",
@@ -52,6 +53,35 @@ def test_pieces_and_batches_count_as_one_text(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(tokens, "_PIECE_CHARS", 460)
     monkeypatch.setattr(tokens, "_CHUNK_CHARS", 1_000)
     assert count_tokens(["a", text, "b"])[1] == pytest.approx(whole, abs=len(text) // 460)
+
+
+SHARED = [
+    "Step 3:\nAction: look.",
+    "ends with blanks  \n",
+    "(note)...\r\n",
+    " begins with one",
+    "",
+    "\n",
+    "漢字。",
+    "a\ud800b",
+    "'s",
+]
+
+
+@settings(deadline=None, max_examples=300)
+@given(texts=st.lists(st.lists(st.one_of(st.sampled_from(SHARED), st.text(max_size=20)), max_size=6), max_size=4))
+def test_texts_that_share_blocks_count_as_they_are(texts: list[list[str]]) -> None:
+    evidence = [Evidence(tuple(blocks)) for blocks in texts]
+    counts = count_composed([e.text for e in evidence], [e.block_starts for e in evidence])
+    assert counts == count_tokens([e.text for e in evidence])
+
+
+def test_a_block_that_many_texts_share_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    evidence = [Evidence(("the summary of it all", f"question {i}")) for i in range(5)]
+    encoded: list[str] = []
+    monkeypatch.setattr(tokens, "count_tokens", lambda texts: encoded.extend(texts) or [1] * len(texts))
+    assert count_composed([e.text for e in evidence], [e.block_starts for e in evidence]) == [2] * 5
+    assert encoded.count("the summary of it all\n\n") == 1
 
 
 def test_threads_agree() -> None:

@@ -8,14 +8,16 @@ from models.selector.templates.family import BINS, COST_WEIGHT, FEATURES, SHRINK
 
 INDEPENDENT_GATING = Family(
     direction="independent_gating",
-    idea="each structure passes a gate of its own.",
+    idea="each structure passes a gate of its own, whose threshold is learned.",
     constants=(
         COST_WEIGHT,
         FEATURES,
         SHRINK,
         BINS,
-        Real("LAST", 0.0, 0.6, "weight of what is lost without the structure beside what it adds to one other"),
-        Real("THRESHOLD", -0.01, 0.02, "value beyond the price of its tokens that opens a structure's gate"),
+        Real("LAST", 0.0, 0.8, "weight of what is lost without the structure beside what it adds to the best other"),
+        OneOf("ROUNDS", (1, 2), "times that every threshold is tuned while the others stay"),
+        Real("STEP", 0.005, 0.03, "distance of the thresholds that are tried"),
+        OneOf("STEPS", (2, 3, 4), "thresholds that are tried on each side of zero"),
     ),
     parts=(pieces.FEATURES, pieces.OUTCOMES, pieces.GROUPS),
     body='''
@@ -32,24 +34,48 @@ def value_of(letter, scores):
     return LAST * lost + (1 - LAST) * (scores.get(pair, scores[best]) - scores[best])
 
 
+def gates_of(values, subsets):
+    """By structure, its value and its score alone."""
+    scores = {"".join(letters): value for letters, value in zip(subsets, values)}
+    return {x: [round(value_of(x, scores), 4), scores[x]] for x in subsets[-1] if x in scores}
+
+
+def nets_of(question, context, params):
+    """By structure, its value net of the price of its tokens, and so its score alone."""
+    gates = look_up(params["gates"], keys_of(question, context, FEATURES, params["edges"]))
+    prices = {letter: price_of([letter], context) for letter in gates}
+    return {letter: [gate[0] - prices[letter], gate[1] - prices[letter]] for letter, gate in gates.items()}
+
+
+def through(nets, thresholds):
+    """The structures whose gates open, or the one with the best net score alone."""
+    return [x for x in nets if nets[x][0] > thresholds[x]] or [max(nets, key=lambda letter: nets[letter][1])]
+
+
 def learn(examples):
-    """By group, every structure's value and its score alone."""
+    """By group, every structure's value; then the thresholds with the best objective on the training questions."""
     params = learn_groups(examples)
-    params["gates"] = {}
-    for key, values in params["means"].items():
-        scores = {"".join(letters): value for letters, value in zip(params["subsets"], values)}
-        singles = [name for name in scores if len(name) == 1]
-        params["gates"][key] = {letter: [value_of(letter, scores), scores[letter]] for letter in singles}
-    params.pop("means")
+    params["gates"] = {key: gates_of(values, params["subsets"]) for key, values in params.pop("means").items()}
+    nets = [nets_of(example["question"], example["context"], params) for example in examples]
+    worth = []
+    for example in examples:
+        price = {name: LAMBDA * COST_WEIGHT * count for name, count in example["tokens"].items()}
+        worth.append({name.replace("+", ""): score - price[name] for name, score in example["scores"].items()})
+    thresholds = {letter: 0.0 for letter in params["subsets"][-1]}
+    for _ in range(ROUNDS):
+        for letter in thresholds:
+            totals = {}
+            for step in range(-STEPS, STEPS + 1):
+                tried = thresholds | {letter: step * STEP}
+                totals[step] = sum([w.get("".join(through(n, tried)), 0.0) for n, w in zip(nets, worth)])
+            thresholds[letter] = STEP * max(totals, key=lambda step: (totals[step], -abs(step)))
+    params["thresholds"] = thresholds
     return params
 
 
 def route(question, context, params):
-    """The structures whose gates open, or the one with the best score alone net of its tokens."""
-    gates = look_up(params["gates"], keys_of(question, context, FEATURES, params["edges"]))
-    prices = {letter: price_of([letter], context) for letter in gates}
-    open_gates = [letter for letter in gates if gates[letter][0] - prices[letter] > THRESHOLD]
-    return open_gates or [max(gates, key=lambda letter: gates[letter][1] - prices[letter])]
+    """Every structure whose own value exceeds its own threshold."""
+    return through(nets_of(question, context, params), params["thresholds"])
 ''',
 )
 
@@ -62,7 +88,7 @@ CARDINALITY_FIRST = Family(
         SHRINK,
         BINS,
         Features("SIZE_FEATURES", METADATA, "what questions are grouped by to predict the size", low=1, high=2),
-        OneOf("SLACK", (0, 0, 1), "how many structures fewer or more than predicted are allowed"),
+        OneOf("SLACK", (0, 1), "how many structures fewer or more than predicted are allowed"),
         Real("SIZE_PRICE", 0.5, 1.2, "share of the token price that is charged when the size is predicted"),
     ),
     parts=(pieces.FEATURES, pieces.OUTCOMES, pieces.GROUPS),

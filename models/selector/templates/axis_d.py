@@ -117,8 +117,8 @@ EVIDENCE_COVERAGE = Family(
         BINS,
         OneOf("NEEDS", ("steps", "words", "both"), "what a question needs: the steps it names, its content words, or both"),
         OneOf("MOST", (4, 6, 8), "needs of each kind that are looked at"),
-        OneOf("COVER_SHRINK", (5, 10, 20, 40), "questions without effect that each level of coverage leans on"),
-        Real("COVERAGE", 0.3, 1.0, "weight of the effects of coverage"),
+        OneOf("COVER_SHRINK", (20, 40, 80), "questions without effect that each level of coverage leans on"),
+        Real("COVERAGE", 0.2, 0.8, "weight of the effects of coverage"),
     ),
     parts=(pieces.FEATURES, pieces.OUTCOMES, pieces.GROUPS),
     body='''

@@ -153,11 +153,10 @@ def learn(examples):
     params, rows = basics(examples, FEATURES)
     means = {}
     for key, found in rows_by_group(examples, rows, FEATURES, params["edges"]).items():
-        parent = means.get(key.rpartition("|")[0])
-        if parent is None:
+        if key == "all":
             means[key] = mean_of(found)
         elif len(found) >= ENOUGH:
-            caution = CAUTION * ENOUGH / len(found)
+            caution, parent = CAUTION * ENOUGH / len(found), means[key.rpartition("|")[0]]
             means[key] = [round((1 - caution) * a + caution * b, 4) for a, b in zip(mean_of(found), parent)]
     params["means"] = means
     return params

@@ -43,7 +43,7 @@ class Constant(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """A number in [low, high], written with two decimals."""
+    """A number in [low, high], written with two digits; so are the bounds."""
 
     name: str
     low: float
@@ -51,18 +51,22 @@ class Real:
     comment: str
 
     def draw(self, rng: random.Random, letters: Sequence[str]) -> float:
-        return round(rng.uniform(self.low, self.high), 2)
+        return _two_digits(rng.uniform(self.low, self.high))
 
     def change(self, value: float, rng: random.Random, letters: Sequence[str]) -> float:
         span = self.high - self.low
         for _ in range(20):
-            near = round(min(self.high, max(self.low, rng.gauss(value, 0.15 * span))), 2)
+            near = _two_digits(min(self.high, max(self.low, rng.gauss(value, 0.15 * span))))
             if near != value:
                 return near
         return self.high if value != self.high else self.low
 
     def accepts(self, value: Any, letters: Sequence[str]) -> bool:
         return isinstance(value, int | float) and not isinstance(value, bool) and self.low <= value <= self.high
+
+
+def _two_digits(value: float) -> float:
+    return float(f"{value:.2g}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,8 @@ BINS = OneOf("BINS", (2, 3, 4), "intervals that a numeric feature is cut into")
 
 REPAIR_CONSTANTS: tuple[Constant, ...] = (
     OneOf("REPAIR_MOVE", ("add", "replace"), "in a weak cell, add to the policy's choice or replace it"),
-    OneOf("REPAIR_SHRINK", (4, 8, 16, 32), "weight of all questions beside those of a weak cell, in questions"),
-    Real("REPAIR_PRICE", 0.2, 1.0, "share of a token's charge that is charged in a weak cell"),
+    OneOf("REPAIR_SHRINK", (8, 16, 32, 64), "weight of all questions beside those of a weak cell, in questions"),
+    Real("REPAIR_PRICE", 0.4, 1.0, "share of a token's charge that is charged in a weak cell"),
 )
 MAX_REPAIRS = 4
 """Weak cells that one policy repairs; a further repair takes the place of the oldest."""

@@ -14,6 +14,7 @@ from models.selector.llm_proposer import LLMProposer, LLMProposerConfig
 from models.selector.proposer import ProposerView
 from models.selector.sandbox import PolicyError, check
 from models.selector.search import GENERIC
+from models.tokens import count_tokens
 from tests.models.scripted_chat import ScriptedChat
 from tests.models.selector.proposing import entry, view
 
@@ -115,7 +116,7 @@ def test_an_unusable_source_goes_back_to_the_model_once() -> None:
     assert again.messages[0] == first.messages[0]
     assert again.messages[1].content == reply(BROKEN)
     assert again.messages[2].content.startswith("The source cannot be used: ")
-    assert "line 5" in again.messages[2].content
+    assert "syntax error in line " in again.messages[2].content
 
 
 def test_a_source_that_stays_unusable_is_proposed_as_it_is() -> None:
@@ -182,12 +183,14 @@ def test_the_last_block_that_defines_a_policy_is_taken() -> None:
 
 
 def test_a_small_window_shows_fewer_sources() -> None:
-    narrow = LLMProposerConfig(max_tokens=512, reserve_tokens=0)
-    texts = [prompt.render("exploit", DIRECTION, state(), 8, n) for n in (0, 2)]
-    assert "```python" not in texts[0]
-    chat = ScriptedChat(lambda _: reply(GOOD), context_window=1_600)
-    propose(chat, config=narrow)
-    assert chat.prompts[0] == texts[0]
+    config = LLMProposerConfig()
+    texts = [prompt.render("exploit", DIRECTION, state(), config.rows, n) for n in (0, 1, 2)]
+    assert [text.count("```python") for text in texts] == [0, 1, 2]
+    for text in texts:
+        window = count_tokens([text])[0] + config.max_tokens + config.reserve_tokens
+        chat = ScriptedChat(lambda _: reply(GOOD), context_window=window)
+        propose(chat)
+        assert chat.prompts == [text]
 
 
 def test_an_overflow_is_asked_again_with_fewer_sources() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -142,3 +145,29 @@ def test_ten_thousand_relations_answer_in_milliseconds(tmp_path: Path) -> None:
         index.access(Query(f"At step {i}, what does entity {i} touch?"))
         times.append(time.perf_counter() - started)
     assert sorted(times)[10] < 0.1  # about 10 ms on an idle machine
+
+
+def test_scores_do_not_depend_on_the_process() -> None:
+    """Python orders a set of strings anew in each process, and a sum of floats depends on its order."""
+    code = (
+        "from storage.structures.graph import GraphStructure\n"
+        "from storage.structures.graph_index import Relation, RelationGraph\n"
+        "words = [f'w{i}' for i in range(40)]\n"
+        "tails = [' '.join(words[i % 7 : i % 7 + 3 + i % 11]) for i in range(300)]\n"
+        "graph = RelationGraph([Relation(i, f'thing {i % 9}', 'is', tail) for i, tail in enumerate(tails)], 0.1, 20)\n"
+        "print(graph.scores(' '.join(words), (), GraphStructure()).tobytes().hex())\n"
+    )
+    root = Path(__file__).parents[3]
+    scores = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=root,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(scores) == 1
+    assert len(scores.pop()) > 300 * 16 - 1
