@@ -158,13 +158,12 @@ LEARNED_GATING = Family(
     constants=(
         COST_WEIGHT,
         SHRINK,
-        OneOf("DEPTH", (1, 2, 3, 4), "gates from the root of a tree to a leaf"),
-        OneOf("LEAF", (15, 25, 40, 60), "training questions that each side of a gate must keep"),
+        OneOf("DEPTH", (2, 3, 4, 6), "gates from the root of a tree to a leaf"),
+        OneOf("LEAF", (10, 15, 25, 40), "training questions that each side of a gate must keep"),
         BINS,
-        OneOf("WORDS", (0, 10, 20, 30), "how many frequent words are tested"),
-        OneOf("CANDIDATES", (4, 6, 8), "how many of the best subsets compete while a tree grows"),
-        OneOf("TREES", (1, 3, 6, 10), "trees whose estimates are averaged"),
-        OneOf("OFFERED", (4, 8, 16, 64), "tests that are tried at each gate"),
+        OneOf("WORDS", (10, 20, 30), "how many frequent words are tested"),
+        OneOf("TREES", (1, 3, 6), "trees whose estimates are averaged"),
+        OneOf("OFFERED", (8, 16, 32, 64), "tests that are tried at each gate"),
         OneOf("SEED", tuple(range(10)), "which tests are offered where"),
         Real("GATE_GAIN", 0.0, 0.004, "what a gate must add to the objective of a training question"),
     ),
@@ -223,15 +222,13 @@ def best_total(rows):
 
 
 def net_rows(examples, subsets):
-    """Objective of the strongest subsets: those best overall or for some domain."""
+    """The objective of every subset for every training question."""
     names = ["+".join(letters) for letters in subsets]
     rows = []
     for example, scores in zip(examples, [scores_of(example, subsets) for example in examples]):
         tokens = [example["tokens"].get(name, 0) for name in names]
         rows.append([score - LAMBDA * COST_WEIGHT * count for score, count in zip(scores, tokens)])
-    totals = [sum(column) for column in zip(*rows)]
-    strong = sorted(range(len(names)), key=lambda index: -totals[index])[:CANDIDATES]
-    return [[row[index] for index in strong] for row in rows]
+    return rows
 
 
 def grow(members, depth, tests, nets, rows, prior, rng):
