@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
-from models.embedders import embedder
 
+from models.embedders import embedder
 from models.extract.digest import DigestConfig, digest
 from models.extract.rule_triples import RuleTriplesConfig, rule_triples
 from storage import schemas

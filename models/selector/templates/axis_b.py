@@ -163,7 +163,7 @@ LEARNED_GATING = Family(
         BINS,
         OneOf("WORDS", (10, 20, 30), "how many frequent words are tested"),
         OneOf("TREES", (1, 3, 6), "trees whose estimates are averaged"),
-        OneOf("OFFERED", (8, 16, 32, 64), "tests that are tried at each gate"),
+        OneOf("OFFERED", (16, 32, 64), "tests that are tried at each gate"),
         OneOf("SEED", tuple(range(10)), "which tests are offered where"),
         Real("GATE_GAIN", 0.0, 0.004, "what a gate must add to the objective of a training question"),
     ),
