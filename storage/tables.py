@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from fsspec import AbstractFileSystem
 
 from storage import schemas
-from storage.records import Episode, question_id
+from storage.records import Episode, Question, Step, question_id
 
 CountTokens = Callable[[Sequence[str]], list[int]]
 TABLE = "table.parquet"
@@ -29,68 +29,65 @@ def episode_tables(
     """
     steps = [(episode, position, step) for episode in episodes for position, step in enumerate(episode.steps)]
     counts = count_tokens([text for _, _, step in steps for text in (step.action, step.observation)])
-    step_tokens = [counts[2 * i] + counts[2 * i + 1] for i in range(len(steps))]
+    tokens = [counts[2 * i] + counts[2 * i + 1] for i in range(len(steps))]
     totals = dict.fromkeys((episode.episode_id for episode in episodes), 0)
-    for (episode, _, _), n in zip(steps, step_tokens, strict=True):
+    for (episode, _, _), n in zip(steps, tokens, strict=True):
         totals[episode.episode_id] += n
+    rows = {
+        "episodes": [_episode_row(e, hashes[e.episode_id], shard, totals[e.episode_id]) for e in episodes],
+        "steps": [_step_row(e, position, s, n) for (e, position, s), n in zip(steps, tokens, strict=True)],
+        "questions": [_question_row(e, question) for e in episodes for question in e.questions],
+    }
+    return {name: pa.Table.from_pylist(rows[name], schema=schema) for name, schema in _SCHEMAS.items()}
+
+
+_SCHEMAS = {"episodes": schemas.EPISODES, "steps": schemas.STEPS, "questions": schemas.QUESTIONS}
+
+
+def _episode_row(episode: Episode, content_hash: str, shard: str, n_tokens: int) -> dict[str, Any]:
     return {
-        "episodes": pa.Table.from_pylist(
-            [
-                {
-                    "dataset": e.dataset,
-                    "episode_id": e.episode_id,
-                    "task": e.task,
-                    "task_type": e.task_type,
-                    "domain": e.domain,
-                    "n_steps": len(e.steps),
-                    "n_tokens": totals[e.episode_id],
-                    "content_hash": hashes[e.episode_id],
-                    "shard": shard,
-                    "extra": _json(e.extra),
-                }
-                for e in episodes
-            ],
-            schema=schemas.EPISODES,
-        ),
-        "steps": pa.Table.from_pylist(
-            [
-                {
-                    "dataset": e.dataset,
-                    "episode_id": e.episode_id,
-                    "step": s.step,
-                    "position": position,
-                    "action": s.action,
-                    "observation": s.observation,
-                    "speaker": s.speaker,
-                    "session": s.session,
-                    "timestamp": s.timestamp,
-                    "ref": s.ref,
-                    "n_tokens": n,
-                    "extra": _json(s.extra),
-                }
-                for (e, position, s), n in zip(steps, step_tokens, strict=True)
-            ],
-            schema=schemas.STEPS,
-        ),
-        "questions": pa.Table.from_pylist(
-            [
-                {
-                    "question_id": question_id(e.dataset, e.episode_id, q.index),
-                    "dataset": e.dataset,
-                    "episode_id": e.episode_id,
-                    "question": q.question,
-                    "answer": q.answer,
-                    "capability": q.capability,
-                    "evidence_refs": list(q.evidence_refs),
-                    "evidence_steps": list(q.evidence_steps),
-                    "unresolved_refs": list(q.unresolved_refs),
-                    "extra": _json(q.extra),
-                }
-                for e in episodes
-                for q in e.questions
-            ],
-            schema=schemas.QUESTIONS,
-        ),
+        "dataset": episode.dataset,
+        "episode_id": episode.episode_id,
+        "task": episode.task,
+        "task_type": episode.task_type,
+        "domain": episode.domain,
+        "n_steps": len(episode.steps),
+        "n_tokens": n_tokens,
+        "content_hash": content_hash,
+        "shard": shard,
+        "extra": _json(episode.extra),
+    }
+
+
+def _step_row(episode: Episode, position: int, step: Step, n_tokens: int) -> dict[str, Any]:
+    return {
+        "dataset": episode.dataset,
+        "episode_id": episode.episode_id,
+        "step": step.step,
+        "position": position,
+        "action": step.action,
+        "observation": step.observation,
+        "speaker": step.speaker,
+        "session": step.session,
+        "timestamp": step.timestamp,
+        "ref": step.ref,
+        "n_tokens": n_tokens,
+        "extra": _json(step.extra),
+    }
+
+
+def _question_row(episode: Episode, question: Question) -> dict[str, Any]:
+    return {
+        "question_id": question_id(episode.dataset, episode.episode_id, question.index),
+        "dataset": episode.dataset,
+        "episode_id": episode.episode_id,
+        "question": question.question,
+        "answer": question.answer,
+        "capability": question.capability,
+        "evidence_refs": list(question.evidence_refs),
+        "evidence_steps": list(question.evidence_steps),
+        "unresolved_refs": list(question.unresolved_refs),
+        "extra": _json(question.extra),
     }
 
 
