@@ -46,7 +46,7 @@ class DigestDerivation:
 
     config: DigestConfig
     name: ClassVar[str] = "summary"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def table(self, home: Home, shard: Shard) -> pa.Table:
         tasks = dict(zip(*_columns(read_shard(home, shard, "episodes"), "episode_id", "task"), strict=True))
@@ -64,7 +64,7 @@ class RuleTriplesDerivation:
 
     config: RuleTriplesConfig
     name: ClassVar[str] = "triples"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def table(self, home: Home, shard: Shard) -> pa.Table:
         rows = [
