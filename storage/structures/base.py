@@ -15,14 +15,22 @@ import numpy as np
 import pyarrow as pa
 from fsspec import AbstractFileSystem
 
+from storage.structures.events import Router
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question as the retrievers see it. `vector` is its L2-normalised embedding (float32, shape (d,)) or None."""
+    """A question as the retrievers see it. `vector` is its L2-normalised embedding (float32, shape (d,)) or None.
+
+    `router` and `intent` are for the walk of H: learned weights (None walks by fixed rules) and a word of `INTENTS` ("" lets
+    the structure's rules tell).
+    """
 
     text: str
     vector: np.ndarray | None = None
     extra_steps: tuple[int, ...] = ()
+    router: Router | None = None
+    intent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
