@@ -29,6 +29,7 @@ from flows.options import (
     Seed,
     Source,
     Structures,
+    TestOf,
     show,
 )
 from storage.artifacts import ArtifactError, Home
@@ -84,6 +85,7 @@ def evaluate(
     answerer: Answerer = None,
     judge: Judge = None,
     structures: Structures = ALL,
+    split: TestOf = None,
     audit: Audit = None,
     home: HomeUrl = ".strata",
     config: Config = None,
@@ -102,6 +104,7 @@ def evaluate(
         "structures": commands.letters_of(structures),
         "seed": seed or 0,
         "limit": limit,
+        "split": split,
         "audit": audit,
         "max_tokens": max_tokens,
     }
@@ -182,6 +185,7 @@ def ask(
     dataset: Dataset,
     episode: Annotated[str, typer.Option("--episode", help="The episode that it is about.")],
     structures: Structures = ALL,
+    policy: Annotated[str, typer.Option("--policy", help="What to read of the structures, as for `evaluate`.")] = "all",
     answerer: Answerer = None,
     home: HomeUrl = ".strata",
     config: Config = None,
@@ -191,7 +195,8 @@ def ask(
     from flows import commands, text
 
     settings = commands.settings_of(config, answerer)
-    show(commands.ask(Home(home), dataset, episode, question, structures, settings), as_json, text.asked)
+    options = {"structures": commands.letters_of(structures), "policy": policy}
+    show(commands.ask(Home(home), dataset, episode, question, settings, **options), as_json, text.asked)
 
 
 @app.command()

@@ -29,6 +29,9 @@ from storage.artifacts import Home
 Proposer = Annotated[str, typer.Option("--proposer", help="`templates`, or a language model.")]
 Beta = Annotated[float, typer.Option("--beta", min=0.0, help="The UCB coefficient (MESA, Eq. 9).")]
 Iterations = Annotated[int, typer.Option("--iterations", min=1, help="Three candidates each.")]
+NoGold = Annotated[
+    bool, typer.Option("--no-gold-in-proposer", help="Tell the proposer objectives only, no summary of what fails.")
+]
 Metadata = Annotated[bool, typer.Option("--metadata/--no-metadata", help="Show policies capability, domain and task type.")]
 
 
@@ -84,6 +87,7 @@ def search(
     beta: Beta = 0.08,
     iterations: Iterations = 30,
     metadata: Metadata = True,
+    no_gold_in_proposer: NoGold = False,
     answerer: Answerer = None,
     judge: Judge = None,
     home: HomeUrl = ".strata",
@@ -104,6 +108,7 @@ def search(
         "beta": beta,
         "seed": seed or 0,
         "metadata": metadata,
+        "tell_errors": not no_gold_in_proposer,
     }
     settings = commands.settings_of(config, answerer, judge)
     show(commands.search(Home(home), dataset, settings, **options), as_json, text.searched)
@@ -113,6 +118,7 @@ def ablate_selector(
     dataset: Dataset,
     metric: Metric = "f1",
     proposer: Proposer = "templates",
+    zero_shot: Annotated[str, typer.Option("--zero-shot", help="A language model for the row without training.")] = "",
     structures: Structures = ALL,
     cost: Cost = 1e-6,
     beta: Beta = 0.08,
@@ -137,7 +143,7 @@ def ablate_selector(
         "seed": seed or 0,
     }
     settings = commands.settings_of(config, answerer, judge)
-    show(commands.ablate(Home(home), dataset, settings, **options), as_json, text.ablated)
+    show(commands.ablate(Home(home), dataset, settings, zero_shot, **options), as_json, text.ablated)
 
 
 def show_policy(

@@ -111,11 +111,11 @@ def report(home: Home, dataset: str) -> dict[str, Any]:
     return read_latest(home, dataset)
 
 
-def ask(home: Home, dataset: str, episode: str, question: str, structures: str, settings: Settings) -> dict[str, Any]:
-    """Answer one question; no flow runs."""
+def ask(home: Home, dataset: str, episode: str, question: str, settings: Settings, **options: Any) -> dict[str, Any]:
+    """Answer one question; no flow runs. `options` are the structures at hand and the policy that chooses from them."""
     from tasks.ask import ask
 
-    return ask(home, dataset, episode, question, letters_of(structures), settings)
+    return ask(home, dataset, episode, question, settings, **options)
 
 
 def status(home: Home, settings: Settings) -> dict[str, Any]:
@@ -162,8 +162,8 @@ def search(home: Home, dataset: str, settings: Settings, **options: Any) -> dict
         return search_selector(dataset, home.url, config, settings)
 
 
-def ablate(home: Home, dataset: str, settings: Settings, **options: Any) -> dict[str, Any]:
-    """Run the flow `ablate_selector`. `options` are the fields of `SelectorConfig`."""
+def ablate(home: Home, dataset: str, settings: Settings, zero_shot: str, **options: Any) -> dict[str, Any]:
+    """Run the flow `ablate_selector`. `options` are the fields of `SelectorConfig`; `zero_shot` may name a model."""
     with prefect_api(home):
         from flows.ablate_selector import ablate_selector
         from tasks.search import SelectorConfig, finished_sweep
@@ -171,12 +171,12 @@ def ablate(home: Home, dataset: str, settings: Settings, **options: Any) -> dict
         config = SelectorConfig(**options)
         finished_sweep(home, dataset, config, settings)
         wait_until_ready()
-        return ablate_selector(dataset, home.url, config, settings)
+        return ablate_selector(dataset, home.url, config, settings, zero_shot)
 
 
 def policy(home: Home, dataset: str, name: str) -> dict[str, Any]:
     """A saved policy: source, parameters, origin."""
-    from tasks.champion import load_policy
+    from tasks.policies import load_policy
 
     return load_policy(home, dataset, name)
 

@@ -18,8 +18,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on std
 Structures = Annotated[str, typer.Option("--structures", help="Which structures, such as S,T,G,V,R.")]
 Policies = Annotated[
     list[str] | None,
-    typer.Option("--policy", help="What to read: a subset such as S+T, `all`, `random` or `long-context`; repeatable."),
+    typer.Option(
+        "--policy", help="What to read: S+T, `all`, `random`, `long-context`, `champion`, a saved policy; repeatable."
+    ),
 ]
+TestOf = Annotated[int | None, typer.Option("--split", min=0, help="Only the test part of this split by episode.")]
 Metric = Annotated[str, typer.Option("--metric", help="f1, judge, support, exact_match, ama_f1 or locomo_f1.")]
 Answerer = Annotated[str | None, typer.Option("--answerer", help="`extractive` or a language model (README, Models).")]
 Judge = Annotated[str | None, typer.Option("--judge", help="The language model that judges, for --metric judge.")]

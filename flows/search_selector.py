@@ -20,7 +20,7 @@ def search_selector(
     """Search on one split of a finished sweep; return the champion, its test result and the MLflow run."""
     store, config, settings = Home(home), selector or SelectorConfig(), settings or Settings()
     sweep = finished_sweep(store, dataset, config, settings)
-    key = search_key(sweep, config)
+    key = search_key(store, sweep, config)
     new = not store.has(key)
     search_split.submit(store, key, [], dataset, config, settings).result()
     return write_search_report(store, sweep, config, key, read_search(store, key), new)

@@ -22,7 +22,9 @@ def sweep_subsets(
 ) -> dict[str, Any]:
     """Answer and score what is missing of a sweep; return its counts and analysis."""
     store, config = Home(home), sweep or SweepConfig()
-    plan = plan_sweep(store, dataset, config, settings or Settings())
+    settings = settings or Settings()
+    plan_sweep(store, dataset, config, settings, retry=False).discard_errors(store)
+    plan = plan_sweep(store, dataset, config, settings)
     budget_id = open_budget(config.max_tokens)
     finish("sweep", [submit_sweep(store, plan, shard, budget_id) for shard in plan.shards if shard.missing])
     if plan.needs_answers:

@@ -51,6 +51,8 @@ def evaluation(result: Result) -> None:
         _lines(out, result)
         return
     out.print(policy_table(result))
+    for note in result["notes"]:
+        out.print(f"note: {escape(note)}")
     out.print(f"report: {result['report']}", soft_wrap=True)
 
 
@@ -186,7 +188,9 @@ def asked(result: Result) -> None:
     out = _console()
     out.print(f"[bold]{escape(result['answer'] or result['error'])}[/bold]")
     table = Table(
-        title=f"read by {escape(result['answerer'])}: {result['evidence_tokens']:,} evidence tokens", title_justify="left"
+        title=f"policy {escape(result['policy'])} read {result['subset']}, answer by {escape(result['answerer'])}: "
+        f"{result['evidence_tokens']:,} evidence tokens",
+        title_justify="left",
     )
     for column in ("structure", "tokens", "ms", "steps", "found"):
         table.add_column(column)

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from models.llm.backends import chat
+from models.llm.chat import Chat
+from models.selector import zero_shot
 from models.selector.ablation import AblationConfig, AblationResult, Chooser, Learn, ablate
 from models.selector.contract import Case, OutcomeTable
 from models.selector.lookups import letters_of
@@ -13,7 +16,10 @@ from models.selector.sandbox import Selection
 from models.splits import SPLITS
 from storage.artifacts import Home, canonical_json
 from storage.shards import load_dataset
-from tasks.cases import cases, outcome_table
+from tasks.budget import open_budget
+from tasks.cases import cases
+from tasks.outcomes import outcome_table
+from tasks.paid import paid_completions
 from tasks.search import SelectorConfig, read_search, run_champion, search_key, split_of
 from tasks.sweep import Sweep
 from tasks.tracking import RunRecord, log_runs
@@ -38,8 +44,13 @@ def all_searches(config: SelectorConfig, splits: int = SPLITS) -> list[SelectorC
     return [variant(config, name, split) for split in range(splits) for name in VARIANTS]
 
 
-def ablation_table(home: Home, sweep: Sweep, config: SelectorConfig, splits: int = SPLITS) -> dict[str, Any]:
-    """Test every method on every split; the searches must be finished. Logged to MLflow."""
+def ablation_table(
+    home: Home, sweep: Sweep, config: SelectorConfig, zero_shot_model: str = "", splits: int = SPLITS
+) -> dict[str, Any]:
+    """Test every method on every split; the searches must be finished. Logged to MLflow.
+
+    `zero_shot_model` names a language model that selects without training; "" leaves that row out.
+    """
     table = outcome_table(home, sweep, config.structures)
     blind = {
         question: case
@@ -47,11 +58,25 @@ def ablation_table(home: Home, sweep: Sweep, config: SelectorConfig, splits: int
         for question, case in cases(home, shard.shard, config.structures, metadata=False).items()
     }
     methods = {name: _searched(home, sweep, config, name, table, blind) for name in VARIANTS}
+    if zero_shot_model:
+        methods["zero_shot"] = _zero_shot(home, chat(zero_shot_model), letters_of(table))
     parts = [split_of(home, sweep, number) for number in range(splits)]
     result = ablate(table, parts, methods, AblationConfig(cost=config.cost))
     summary = _summary(sweep, config, result, splits)
     summary["run_id"] = _log(home, sweep, summary)
     return summary
+
+
+def _zero_shot(home: Home, model: Chat, letters: Sequence[str]) -> Learn:
+    """A language model asked for each question; the journal pays once for questions that are in several test parts."""
+
+    def choose(asked: Sequence[Case]) -> Sequence[Selection]:
+        episodes = [case.question_id.rsplit("/", 1)[0] for case in asked]
+        requests = [zero_shot.request(case, letters) for case in asked]
+        completions = paid_completions(home, "zero-shot", model, requests, episodes, open_budget(None))
+        return [zero_shot.selection(completion, letters) for completion in completions]
+
+    return lambda train, validation, split: choose
 
 
 def _searched(
@@ -62,7 +87,7 @@ def _searched(
 
     def learn(_: OutcomeTable, __: OutcomeTable, split: int) -> Chooser:
         own = variant(config, name, split)
-        champion = read_search(home, search_key(sweep, own))["champion"]
+        champion = read_search(home, search_key(home, sweep, own))["champion"]
 
         def choose(asked: Sequence[Case]) -> Sequence[Selection]:
             seen = asked if own.metadata else [blind[case.question_id] for case in asked]

@@ -13,11 +13,11 @@ from models.tokens import count_composed
 from storage import schemas
 from storage.artifacts import Draft, Home
 from storage.shards import Shard, read_shard
-from storage.structures.base import Evidence, Query, Structure
-from storage.structures.render import shows_cut
+from storage.structures.base import Query, Structure
 from storage.tables import TABLE, by_episode
 from tasks.artifact_task import artifact_task
 from tasks.plan import built
+from tasks.sections import evidence_row
 
 
 @artifact_task
@@ -41,23 +41,6 @@ def access_evidence(home: Home, draft: Draft, structure: Structure, key: str, sh
         row["n_tokens"] = n_tokens
     pq.write_table(pa.Table.from_pylist(rows, schema=schemas.EVIDENCE), draft.folder / TABLE, compression="zstd")
     draft.manifest["rows"] = len(rows)
-
-
-def evidence_row(question_id: str, letter: str, evidence: Evidence, milliseconds: float) -> dict[str, Any]:
-    """A row of `schemas.EVIDENCE`, its `n_tokens` still to be counted."""
-    return {
-        "question_id": question_id,
-        "structure": letter,
-        "text": evidence.text,
-        "n_tokens": 0,
-        "steps": list(evidence.steps),
-        "scores": list(evidence.scores),
-        "truncated": shows_cut(evidence.text),
-        "access_tokens": 0,
-        "ms": round(milliseconds, 3),
-        "block_starts": list(evidence.block_starts),
-        "localised": evidence.localised,
-    }
 
 
 def _question_vectors(home: Home, key: str | None) -> dict[str, np.ndarray]:

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from models.answer import AnswerTask
+from models.baselines.long_context import trajectory_section
 from models.compose import Section
 from models.embedders import embedder
+from models.selector.contract import Case
+from models.selector.policies import LONG_CONTEXT, Policy
+from models.selector.sandbox import Selection
+from models.selector.subsets import SEPARATOR
 from models.tokens import count_tokens
 from storage.artifacts import ArtifactError, Home
 from storage.records import CONVERSATION
 from storage.shards import read_shard
-from storage.structures.base import Evidence, Query
+from storage.structures.base import Query
+from storage.structures.render import steps_by_episode
+from tasks.cases import context_of, preview
 from tasks.evaluation import require_dataset
-from tasks.plan import BuildPlan, ShardPlan, built
+from tasks.plan import BuildPlan, ShardPlan, built, needs_vectors
+from tasks.policies import SavedPolicy, choose, parse_policies
 from tasks.readers import make_answerer
+from tasks.sections import evidence_row
 from tasks.settings import Settings
 
 
@@ -33,30 +46,40 @@ class Read:
 
 
 def ask(
-    home: Home, dataset: str, episode_id: str, question: str, letters: tuple[str, ...], settings: Settings
+    home: Home,
+    dataset: str,
+    episode_id: str,
+    question: str,
+    settings: Settings,
+    structures: tuple[str, ...],
+    policy: str = "all",
 ) -> dict[str, Any]:
-    """Answer `question` and show what was read for it.
+    """Answer `question` with what `policy` reads of `structures`, and show what was read.
 
-    `ArtifactError` when the episode is not ingested or a structure of its shard is not built.
+    A saved policy sees the previews of all its structures first; this costs their access, but no tokens. `SettingsError` for
+    an unknown policy, `ArtifactError` when the episode is not ingested or a structure of its shard is not built.
     """
-    plan = _shard_of(home, dataset, episode_id, letters, settings)
-    episodes = {row["episode_id"]: row for row in read_shard(home, plan.shard, "episodes").to_pylist()}
-    needs_vector = "embeddings" in plan.derived
-    vector = embedder(settings.embedder).embed_queries([question])[0] if needs_vector else None
-    reads = [_read(home, plan, letter, settings, episode_id, Query(question, vector)) for letter in letters]
+    [chooser] = parse_policies(home, dataset, [policy], structures, seed=0)
+    asking = _Asking(home, dataset, episode_id, question, settings, structures)
+    chosen = asking.choose(chooser)
+    sections = asking.sections(chosen.subset)
+    reads = [asking.read(letter) for letter in _letters(chosen.subset)]
     task = AnswerTask(
-        question_id=f"{dataset}/{episode_id}/ask",
+        question_id=asking.id,
         question=question,
-        task=episodes[episode_id]["task"],
-        sections=tuple(section for section, _ in reads),
-        localised=any(read.localised for _, read in reads),
-        conversation=episodes[episode_id]["task_type"] == CONVERSATION,
+        task=asking.episode["task"],
+        sections=tuple(sections),
+        localised=not reads or any(read.localised for read in reads),
+        conversation=asking.episode["task_type"] == CONVERSATION,
     )
     [answer] = make_answerer(settings).answer([task])
     return {
         "dataset": dataset,
         "episode": episode_id,
         "question": question,
+        "policy": chooser.name,
+        "subset": chosen.subset,
+        "policy_error": chosen.reason,
         "answer": answer.text,
         "status": answer.status,
         "error": answer.error,
@@ -65,8 +88,64 @@ def ask(
         "prompt_tokens": answer.prompt_tokens,
         "completion_tokens": answer.completion_tokens,
         "truncated": list(answer.truncated),
-        "evidence": [asdict(read) for _, read in reads],
+        "evidence": [asdict(read) for read in reads],
     }
+
+
+class _Asking:
+    """One question and what was accessed for it so far; a structure is accessed once."""
+
+    def __init__(
+        self, home: Home, dataset: str, episode_id: str, question: str, settings: Settings, letters: Sequence[str]
+    ) -> None:
+        self.id = f"{dataset}/{episode_id}/ask"
+        self.question = question
+        self._home, self._settings = home, settings
+        self._plan = _shard_of(home, dataset, episode_id, tuple(letters), settings)
+        episodes = read_shard(home, self._plan.shard, "episodes").to_pylist()
+        self.episode = next(row for row in episodes if row["episode_id"] == episode_id)
+        self._rows: dict[str, dict[str, Any]] = {}
+
+    def choose(self, policy: Policy | SavedPolicy) -> Selection:
+        cases = {}
+        if isinstance(policy, SavedPolicy):
+            previews = {letter: preview(self._row(letter)) for letter in policy.structures}
+            context = context_of(self.episode, "", policy.structures, previews, policy.metadata)
+            cases[self.id] = Case(self.id, self.question, context)
+        return choose(policy, [self.id], cases)[0]
+
+    def read(self, letter: str) -> Read:
+        row = self._row(letter)
+        return Read(letter, row["text"], tuple(row["steps"]), row["n_tokens"], row["localised"], row["ms"])
+
+    def sections(self, subset: str) -> list[Section]:
+        if subset == LONG_CONTEXT:
+            steps = steps_by_episode(read_shard(self._home, self._plan.shard, "steps"))
+            return [trajectory_section(steps[self.episode["episode_id"]], self._settings.compose)]
+        rows = ((letter, self._row(letter)) for letter in _letters(subset))
+        return [Section(letter, r["text"], tuple(r["block_starts"]), r["n_tokens"]) for letter, r in rows]
+
+    @cached_property
+    def _vector(self) -> np.ndarray:
+        [vector] = embedder(self._settings.embedder).embed_queries([self.question])
+        return np.asarray(vector)
+
+    def _row(self, letter: str) -> dict[str, Any]:
+        """The evidence of one structure, a row of `schemas.EVIDENCE`."""
+        if letter not in self._rows:
+            structure, key = self._settings.structure(letter), str(self._plan.structures[letter])
+            query = Query(self.question, self._vector if needs_vectors(structure) else None)
+            index = structure.open(built(self._home, key), self.episode["episode_id"])
+            started = time.perf_counter()
+            evidence = index.access(query)
+            row = evidence_row(self.id, letter, evidence, (time.perf_counter() - started) * 1_000)
+            [row["n_tokens"]] = count_tokens([evidence.text])
+            self._rows[letter] = row
+        return self._rows[letter]
+
+
+def _letters(subset: str) -> list[str]:
+    return [] if subset == LONG_CONTEXT else subset.split(SEPARATOR)
 
 
 def _shard_of(home: Home, dataset: str, episode_id: str, letters: tuple[str, ...], settings: Settings) -> ShardPlan:
@@ -76,15 +155,3 @@ def _shard_of(home: Home, dataset: str, episode_id: str, letters: tuple[str, ...
         raise ArtifactError(f"episode {episode_id!r} is not in {dataset}; it has {len(live.live)} episodes, such as {some}")
     plan = BuildPlan.of(live, letters, settings)
     return next(shard for shard in plan.shards if episode_id in shard.episodes)
-
-
-def _read(
-    home: Home, plan: ShardPlan, letter: str, settings: Settings, episode_id: str, query: Query
-) -> tuple[Section, Read]:
-    index = settings.structure(letter).open(built(home, str(plan.structures[letter])), episode_id)
-    started = time.perf_counter()
-    evidence: Evidence = index.access(query)
-    milliseconds = (time.perf_counter() - started) * 1_000
-    [n_tokens] = count_tokens([evidence.text])
-    section = Section(letter, evidence.text, evidence.block_starts, n_tokens)
-    return section, Read(letter, evidence.text, evidence.steps, n_tokens, evidence.localised, round(milliseconds, 3))

@@ -1,4 +1,4 @@
-"""What a policy may see of each question, and the outcome table that it is learned from.
+"""What a policy may see of each question.
 
 A context is made from retrieved evidence and the episode's metadata. Nothing derived from gold answers, verdicts, outcomes
 or an episode's `success` gets in: this module never reads those columns.
@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from models.selector.contract import Case, OutcomeTable
+from models.selector.contract import Case
 from models.splits import EpisodeInfo
 from storage.artifacts import Home
 from storage.shards import read_shard
 from tasks.plan import ShardPlan
 from tasks.sections import evidence_rows
-from tasks.sweep import Sweep, sweep_rows
 
 HEAD_CHARS = 200
 TASK_CHARS = 500
@@ -37,18 +34,19 @@ def cases(home: Home, plan: ShardPlan, structures: Sequence[str], metadata: bool
     for row in read_shard(home, plan.shard, "questions").select(columns).to_pylist():
         if row["episode_id"] in plan.episodes:
             previews = {letter: preview(rows[row["question_id"]]) for letter, rows in evidence.items()}
-            context = _context(episodes[row["episode_id"]], row["capability"], structures, previews, metadata)
+            context = context_of(episodes[row["episode_id"]], row["capability"], structures, previews, metadata)
             found[row["question_id"]] = Case(row["question_id"], row["question"], context)
     return found
 
 
-def _context(
+def context_of(
     episode: Mapping[str, Any],
     capability: str,
     structures: Sequence[str],
     previews: Mapping[str, Mapping[str, Any]],
     metadata: bool,
 ) -> dict[str, Any]:
+    """The context of one question; `capability` is "" for a question that no benchmark asked."""
     known = {"task_type": episode["task_type"], "domain": episode["domain"], "capability": capability}
     return {
         "task": episode["task"][:TASK_CHARS],
@@ -60,7 +58,7 @@ def _context(
 
 
 def preview(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The preview of one structure's evidence for one question."""
+    """The preview of one structure's evidence for one question, a row of `schemas.EVIDENCE`."""
     return {
         "n_tokens": row["n_tokens"],
         "items": len(row["block_starts"]),
@@ -69,27 +67,6 @@ def preview(row: Mapping[str, Any]) -> dict[str, Any]:
         "localised": row["localised"],
         "head": row["text"][:HEAD_CHARS],
     }
-
-
-def outcome_table(home: Home, sweep: Sweep, structures: Sequence[str], metadata: bool = True) -> OutcomeTable:
-    """The outcomes of a finished sweep, its questions in the order of the plan.
-
-    A question without a score under any subset (its support says nothing) is left out; a single error is NaN.
-    """
-    rows = sweep_rows(home, sweep)
-    width = len(sweep.subsets)
-    column = {subset: i for i, subset in enumerate(sweep.subsets)}
-    order = list(dict.fromkeys(row["question_id"] for row in rows))
-    place = {question: i for i, question in enumerate(order)}
-    scores, tokens = np.full((len(order), width), np.nan), np.zeros((len(order), width))
-    for row in rows:
-        at = place[row["question_id"]], column[row["subset"]]
-        tokens[at] = row["evidence_tokens"]
-        if row["status"] == "ok" and row["score"] is not None:
-            scores[at] = row["score"]
-    seen = {q: case for shard in sweep.shards for q, case in cases(home, shard.shard, structures, metadata).items()}
-    kept = [i for i, question in enumerate(order) if not np.isnan(scores[i]).all()]
-    return OutcomeTable(tuple(seen[order[i]] for i in kept), sweep.subsets, scores[kept], tokens[kept])
 
 
 def episode_infos(home: Home, plans: Iterable[ShardPlan]) -> list[EpisodeInfo]:

@@ -1,7 +1,6 @@
-"""The champion policy of a data set: a readable file in the home, replaced only by a policy that beats it.
+"""The champion policy of a data set: a file in the home (`tasks/policies.py`), replaced only by a policy that beats it.
 
-`policies/<dataset>/<name>.json` holds a policy's source, fitted parameters and where it came from; `champion.json` beside
-them names the one in use. MLflow's registry has the same under `strata-<dataset>-selector`, alias `champion`.
+MLflow's registry has the same under `strata-<dataset>-selector`, alias `champion`.
 """
 
 from __future__ import annotations
@@ -13,33 +12,13 @@ from models.selector.evaluate import evaluate
 from models.selector.lookups import letters_of
 from models.selector.sandbox import PolicyError
 from models.selector.search import rejection
-from storage.artifacts import ArtifactError, ArtifactKey, Home
+from storage.artifacts import ArtifactKey, Home
 from storage.shards import writer_lock
-from tasks.cases import outcome_table
+from tasks.outcomes import outcome_table
+from tasks.policies import CHAMPION, load_policy, policy_path
 from tasks.search import SelectorConfig, part_of, run_champion
 from tasks.sweep import Sweep
 from tasks.tracking import register_model
-
-CHAMPION = "champion"
-
-
-def policy_path(home: Home, dataset: str, name: str) -> str:
-    """Where a policy is kept."""
-    return home.path("policies", dataset, f"{name}.json")
-
-
-def load_policy(home: Home, dataset: str, name: str = CHAMPION) -> dict[str, Any]:
-    """A saved policy; `champion` is the one in use. `ArtifactError` lists the policies when there is none of this name."""
-    if name == CHAMPION:
-        pointer = home.read_json(policy_path(home, dataset, CHAMPION))
-        if pointer is None:
-            raise ArtifactError(f"{dataset} has no champion policy yet: run `strata search --dataset {dataset}` first")
-        name = pointer["name"]
-    found = home.read_json(policy_path(home, dataset, name))
-    if found is None:
-        known = [path.rsplit("/", 1)[-1].removesuffix(".json") for path in home.fs.glob(policy_path(home, dataset, "*"))]
-        raise ArtifactError(f"{dataset} has no policy {name!r}; it has {', '.join(sorted(known)) or 'none'}")
-    return dict(found)
 
 
 def save_champion(
@@ -56,6 +35,8 @@ def save_champion(
         "metric": config.metric,
         "structures": list(config.structures),
         "cost": config.cost,
+        "split": config.split,
+        "metadata": config.metadata,
         "search": str(key),
         "run_id": run_id,
         **found["champion"],

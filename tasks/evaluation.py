@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from models.metrics import metric_name
-from models.selector.policies import Policy, parse_policy
+from models.selector.contract import Case
+from models.selector.policies import Policy
+from models.selector.sandbox import Selection
+from models.splits import make_split
 from storage.artifacts import ArtifactError, ArtifactKey, Home
 from storage.shards import Dataset, load_dataset, read_shard
 from storage.structures import STRUCTURES
 from tasks.cache import Assignment, answers_key, outcomes_key, support_key
+from tasks.cases import cases, episode_infos
 from tasks.plan import BuildPlan, ShardPlan
+from tasks.policies import SavedPolicy, choose, parse_policies
 from tasks.readers import make_answerer, make_judge
 from tasks.sections import letters_of
 from tasks.settings import Settings, SettingsError
@@ -23,8 +28,9 @@ JUDGE, SUPPORT = "judge", "support"
 class EvaluationConfig:
     """What is compared on which questions.
 
-    `policies` are words that `parse_policy` knows; `structures` are those at hand; `limit` takes the first episodes; `audit`
-    is a file of wrong gold answers; `max_tokens` stops the run before it spends more.
+    `policies` are words that `parse_policies` knows; `structures` are those at hand; `limit` takes the first episodes;
+    `split` keeps the test part of that split only; `audit` is a file of wrong gold answers; `max_tokens` stops the run
+    before it spends more.
     """
 
     policies: tuple[str, ...] = ("all",)
@@ -32,6 +38,7 @@ class EvaluationConfig:
     structures: tuple[str, ...] = tuple(STRUCTURES)
     seed: int = 0
     limit: int | None = None
+    split: int | None = None
     audit: str | None = None
     max_tokens: int | None = None
 
@@ -51,7 +58,10 @@ class PolicyPlan:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A set of policies on the same questions. `metric` is `judge`, `support` or a key of `METRICS`."""
+    """A set of policies on the same questions. `metric` is `judge`, `support` or a key of `METRICS`.
+
+    `notes` say what a reader of the scores has to know.
+    """
 
     dataset: str
     metric: str
@@ -60,6 +70,8 @@ class Evaluation:
     policies: tuple[str, ...]
     plans: tuple[PolicyPlan, ...]
     judge: str
+    split: int | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def needs_answers(self) -> bool:
@@ -83,19 +95,23 @@ def plan_evaluation(home: Home, dataset: str, config: EvaluationConfig, settings
 
     `SettingsError` for an unknown policy or metric; `ArtifactError` when the data set is not ingested or not built.
     """
-    chosen = _policies(config)
+    policies = parse_policies(home, dataset, config.policies, config.structures, config.seed)
     metric = resolve_metric(config.metric, dataset)
     build = BuildPlan.of(require_dataset(home, dataset), config.structures, settings, config.limit)
     judge = make_judge(settings).name if metric == JUDGE else ""
     answerer = make_answerer(settings).name
-    questions = {shard.shard: _questions(home, shard) for shard in build.shards}
+    test = _test_episodes(home, build, config)
+    choices = [_choices(home, dataset, config, policies, shard, test) for shard in build.shards]
     plans = tuple(
-        _plan(policy.name, shard, _assign(policy, questions[shard.shard]), settings, answerer, metric, judge)
-        for shard in build.shards
-        for policy in chosen
+        _plan(policy.name, shard, _assign(chosen[policy.name]), settings, answerer, metric, judge)
+        for shard, chosen in zip(build.shards, choices, strict=True)
+        for policy in policies
+        if chosen[policy.name]
     )
     require_evidence(home, dataset, config.structures, [key for plan in plans for key in plan.evidence.values()])
-    return Evaluation(dataset, metric, settings, build, tuple(policy.name for policy in chosen), plans, judge)
+    notes = tuple(note for policy in policies for note in _notes(policy, config, choices))
+    names = tuple(policy.name for policy in policies)
+    return Evaluation(dataset, metric, settings, build, names, plans, judge, config.split, notes)
 
 
 def require_dataset(home: Home, name: str) -> Dataset:
@@ -106,16 +122,52 @@ def require_dataset(home: Home, name: str) -> Dataset:
     return dataset
 
 
-def _policies(config: EvaluationConfig) -> list[Policy]:
-    try:
-        policies = [parse_policy(name, config.structures, config.seed) for name in config.policies]
-    except ValueError as error:
-        raise SettingsError(str(error)) from error
-    return list({policy.name: policy for policy in policies}.values())
+Choices = Mapping[str, Sequence[tuple[str, Selection]]]
+"""By policy: what it reads for each question of a shard."""
 
 
-def _assign(policy: Policy, questions: Sequence[str]) -> Assignment:
-    return tuple((question, policy.select(question)) for question in questions)
+def _test_episodes(home: Home, build: BuildPlan, config: EvaluationConfig) -> frozenset[str] | None:
+    """The episodes of the split's test part; None for all."""
+    return None if config.split is None else frozenset(make_split(episode_infos(home, build.shards), config.split).test)
+
+
+def _choices(
+    home: Home,
+    dataset: str,
+    config: EvaluationConfig,
+    policies: Sequence[Policy | SavedPolicy],
+    shard: ShardPlan,
+    episodes: frozenset[str] | None,
+) -> Choices:
+    """What each policy reads on one shard. A saved policy sees previews of all its structures: these must be built."""
+    questions = _questions(home, shard, episodes)
+    found: dict[str, list[tuple[str, Selection]]] = {}
+    for policy in policies:
+        known: Mapping[str, Case] = {}
+        if isinstance(policy, SavedPolicy):
+            keys = [str(shard.evidence[letter]) for letter in policy.structures]
+            require_evidence(home, dataset, config.structures, keys)
+            known = cases(home, shard, policy.structures, policy.metadata)
+        found[policy.name] = list(zip(questions, choose(policy, questions, known), strict=True))
+    return found
+
+
+def _assign(choices: Sequence[tuple[str, Selection]]) -> Assignment:
+    return tuple((question, selection.subset) for question, selection in choices)
+
+
+def _notes(policy: Policy | SavedPolicy, config: EvaluationConfig, choices: Sequence[Choices]) -> Iterator[str]:
+    """Why a saved policy's score may mislead."""
+    if not isinstance(policy, SavedPolicy):
+        return
+    if config.split != policy.split:
+        yield (
+            f"{policy.name} was searched on split {policy.split}: questions that it was fitted or chosen on are among "
+            f"these; `--split {policy.split}` evaluates its test part only"
+        )
+    made = [selection for shard in choices for _, selection in shard[policy.name]]
+    if failed := [selection for selection in made if not selection.valid]:
+        yield f"{policy.name} failed on {len(failed)} of {len(made)} questions, which read everything: {failed[0].reason}"
 
 
 def resolve_metric(name: str, dataset: str) -> str:
@@ -128,9 +180,10 @@ def resolve_metric(name: str, dataset: str) -> str:
         raise SettingsError(f"--metric: {error}") from error
 
 
-def _questions(home: Home, plan: ShardPlan) -> list[str]:
+def _questions(home: Home, plan: ShardPlan, episodes: frozenset[str] | None) -> list[str]:
     table = read_shard(home, plan.shard, "questions").select(["question_id", "episode_id"])
-    return [row["question_id"] for row in table.to_pylist() if row["episode_id"] in plan.episodes]
+    chosen = set(plan.episodes) if episodes is None else episodes.intersection(plan.episodes)
+    return [row["question_id"] for row in table.to_pylist() if row["episode_id"] in chosen]
 
 
 def _plan(

@@ -9,6 +9,8 @@ from typing import Any
 from models.answer import Answer, AnswerTask
 from models.compose import compose
 from models.judge import JudgeItem, Judgement
+from models.llm.chat import Chat, ChatRequest, Completion
+from models.tokens import count_tokens
 from storage.artifacts import Home, digest
 from storage.journal import Journal
 from tasks.budget import budget
@@ -63,6 +65,33 @@ def _expected_tokens(task: AnswerTask, settings: Settings) -> int:
 
 def _batches(indices: Sequence[int]) -> Iterator[Sequence[int]]:
     return (indices[start : start + BATCH] for start in range(0, len(indices), BATCH))
+
+
+def paid_completions(
+    home: Home, stage: str, chat: Chat, requests: Sequence[ChatRequest], episodes: Sequence[str], budget_id: str
+) -> list[Completion]:
+    """Completions in order, journalled under `stage` as they arrive; equal requests are paid for once.
+
+    `episodes` (`dataset/episode`, one per request) says whose data each completion was made from.
+    """
+    journal = Journal(home, stage)
+    keys = [digest([stage, chat.name, asdict(request)]) for request in requests]
+    found = {key: Completion(**value) for key in keys if (value := journal.get(key)) is not None}
+    first = {key: i for i, key in reversed(list(enumerate(keys))) if key not in found}
+    for batch in _batches(sorted(first.values())):
+        asked = [requests[i] for i in batch]
+        prompts = count_tokens([message.content for request in asked for message in request.messages])
+        budget(budget_id).check(sum(prompts) + sum(request.max_tokens for request in asked))
+
+        def keep(position: int, completion: Completion, batch: Sequence[int] = batch) -> None:
+            key = keys[batch[position]]
+            found[key] = completion
+            budget(budget_id).spend(completion.prompt_tokens + completion.completion_tokens)
+            if completion.status == "ok":
+                journal.put(key, episodes[batch[position]], asdict(completion))
+
+        chat.complete(asked, keep)
+    return [found[key] for key in keys]
 
 
 def paid_judgements(home: Home, settings: Settings, items: Sequence[JudgeItem], budget_id: str) -> list[Judgement]:

@@ -72,7 +72,8 @@ def _plan(
     settings: Settings,
 ) -> ShardPlan:
     needed = {name for structure in structures.values() for name in structure.derives}
-    vectors = QuestionVectorsDerivation(settings.embedder) if "embeddings" in needed else None
+    asks_by_vector = any(map(needs_vectors, structures.values()))
+    vectors = QuestionVectorsDerivation(settings.embedder) if asks_by_vector else None
     return ShardPlan(
         shard,
         episodes,
@@ -81,6 +82,11 @@ def _plan(
         {letter: evidence_key(structure, made, shard) for letter, structure in structures.items()},
         None if vectors is None else (vectors, derived_key(vectors, shard)),
     )
+
+
+def needs_vectors(structure: Structure) -> bool:
+    """Whether the structure is asked by the question's vector."""
+    return "embeddings" in structure.derives
 
 
 def built(home: Home, key: str) -> BuiltShard:

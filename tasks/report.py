@@ -26,7 +26,7 @@ from tasks.evaluation import SUPPORT, Evaluation
 from tasks.sections import evidence_rows, letters_of
 from tasks.tracking import RunRecord, log_runs
 
-VERSION = 2
+VERSION = 3
 
 
 def latest_path(home: Home, dataset: str) -> str:
@@ -80,7 +80,7 @@ def read_latest(home: Home, dataset: str) -> dict[str, Any]:
 def _key(evaluation: Evaluation, wrong: Mapping[str, str]) -> ArtifactKey:
     outcomes = [str(outcome) for plan in evaluation.plans for outcome in _outcome_keys(evaluation, plan)]
     named = [f"{plan.policy}:{plan.support}" for plan in evaluation.plans]
-    config = {"policies": evaluation.policies, "wrong_golds": sorted(wrong)}
+    config = {"policies": evaluation.policies, "notes": evaluation.notes, "wrong_golds": sorted(wrong)}
     return ArtifactKey("reports", evaluation.dataset, VERSION, config, (*outcomes, *named))
 
 
@@ -104,6 +104,7 @@ def _report(home: Home, evaluation: Evaluation, wrong: Mapping[str, str]) -> tup
         metric=evaluation.metric,
         answerer=evaluation.answerer,
         judge=evaluation.judge,
+        split="" if evaluation.split is None else f"{evaluation.split}, test part",
         policies=tuple(
             _policy_row(name, scores[name], supports.get(name), evaluation, access, costs) for name in evaluation.policies
         ),
@@ -119,11 +120,12 @@ def _report(home: Home, evaluation: Evaluation, wrong: Mapping[str, str]) -> tup
 
 def _questions(home: Home, evaluation: Evaluation) -> dict[str, dict[str, Any]]:
     """Every question of the evaluation with its episode's domain, by id."""
+    asked = {question for plan in evaluation.plans for question, _ in plan.assignment}
     found: dict[str, dict[str, Any]] = {}
     for plan in evaluation.build.shards:
         episodes = {row["episode_id"]: row for row in read_shard(home, plan.shard, "episodes").to_pylist()}
         for row in read_shard(home, plan.shard, "questions").to_pylist():
-            if row["episode_id"] in plan.episodes:
+            if row["question_id"] in asked:
                 found[row["question_id"]] = {**row, "domain": episodes[row["episode_id"]]["domain"]}
     return found
 
@@ -216,8 +218,9 @@ def _warnings(home: Home, dataset: str) -> dict[str, int]:
 
 def _notes(evaluation: Evaluation) -> tuple[str, ...]:
     if evaluation.answerer != "extractive":
-        return ()
+        return evaluation.notes
     return (
+        *evaluation.notes,
         "The extractive reader is a stand-in that copies spans of the evidence: its scores compare the plumbing, not what a "
         "language model would answer. `support` is the model-free measure of what each structure brings.",
     )
@@ -235,6 +238,8 @@ def _summary(
         "metric": evaluation.metric,
         "answerer": evaluation.answerer,
         "judge": evaluation.judge,
+        "split": evaluation.split,
+        "notes": list(evaluation.notes),
         **(policies[0] if len(policies) == 1 else {}),
         "policies": policies,
         "evidence_recall": {letter: summary.recall for letter, summary in access.items()},

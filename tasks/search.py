@@ -24,7 +24,8 @@ from models.splits import Split, make_split, questions_of
 from storage.artifacts import ArtifactError, ArtifactKey, Draft, Home, canonical_json
 from storage.structures import STRUCTURES
 from tasks.artifact_task import artifact_task
-from tasks.cases import episode_infos, outcome_table
+from tasks.cases import episode_infos
+from tasks.outcomes import outcome_table
 from tasks.settings import Settings
 from tasks.sweep import Sweep, SweepConfig, plan_sweep
 
@@ -39,7 +40,7 @@ class SelectorConfig:
 
     `proposer` is `templates` or a language model (a spec as for answerers); `cost` is lambda and `beta` the UCB coefficient
     (MESA, Appendix B.2); `metadata` False hides capability, domain and task type from policies; `use_priors` False is the
-    ablation without prior directions.
+    ablation without prior directions; `tell_errors` False keeps summaries of failures from the proposer.
     """
 
     structures: tuple[str, ...] = tuple(STRUCTURES)
@@ -52,6 +53,7 @@ class SelectorConfig:
     seed: int = 0
     metadata: bool = True
     use_priors: bool = True
+    tell_errors: bool = True
 
     @property
     def sweep(self) -> SweepConfig:
@@ -59,12 +61,19 @@ class SelectorConfig:
 
     @property
     def search(self) -> SearchConfig:
-        return SearchConfig(self.iterations, self.cost, self.beta, self.seed, use_priors=self.use_priors)
+        return SearchConfig(
+            self.iterations,
+            self.cost,
+            self.beta,
+            self.seed,
+            use_priors=self.use_priors,
+            tell_errors=self.tell_errors,
+        )
 
 
 def finished_sweep(home: Home, dataset: str, config: SelectorConfig, settings: Settings) -> Sweep:
     """The sweep that a search reads. `ArtifactError` says what to run while outcomes are missing."""
-    sweep = plan_sweep(home, dataset, config.sweep, settings)
+    sweep = plan_sweep(home, dataset, config.sweep, settings, retry=False)
     unscored = [key for _, key in sweep.answer_keys() if not home.has(sweep.outcomes_of(key))]
     if sweep.missing or unscored:
         raise ArtifactError(
@@ -74,10 +83,11 @@ def finished_sweep(home: Home, dataset: str, config: SelectorConfig, settings: S
     return sweep
 
 
-def search_key(sweep: Sweep, config: SelectorConfig) -> ArtifactKey:
-    """A search depends on its outcomes and its settings."""
-    outcomes = sorted(sweep.outcomes_of(key) for _, key in sweep.answer_keys())
-    return ArtifactKey("searches", sweep.dataset, VERSION, config, tuple(outcomes))
+def search_key(home: Home, sweep: Sweep, config: SelectorConfig) -> ArtifactKey:
+    """A search depends on its outcomes (wherever they are found, and however many are errors), settings and proposer."""
+    outcomes = sorted(sweep.outcomes_of(str(shard.whole)) for shard in sweep.shards)
+    inputs = (_proposer(config).name, f"errors:{sweep.errors(home)}", *outcomes)
+    return ArtifactKey("searches", sweep.dataset, VERSION, config, inputs)
 
 
 def split_of(home: Home, sweep: Sweep, number: int) -> Split:

@@ -15,7 +15,8 @@ from models.selector.subsets import SEPARATOR
 from storage.artifacts import Home
 from storage.records import CONVERSATION
 from storage.shards import Shard, read_shard
-from storage.structures.render import steps_by_episode
+from storage.structures.base import Evidence
+from storage.structures.render import shows_cut, steps_by_episode
 from storage.tables import TABLE
 
 
@@ -60,6 +61,23 @@ class ShardEvidence:
             episodes = steps_by_episode(read_shard(self._home, self._shard, "steps"))
             self._trajectories = {e: trajectory_section(rows, self._compose) for e, rows in episodes.items()}
         return self._trajectories[episode_id]
+
+
+def evidence_row(question_id: str, letter: str, evidence: Evidence, milliseconds: float) -> dict[str, Any]:
+    """A row of `schemas.EVIDENCE`, its `n_tokens` still to be counted."""
+    return {
+        "question_id": question_id,
+        "structure": letter,
+        "text": evidence.text,
+        "n_tokens": 0,
+        "steps": list(evidence.steps),
+        "scores": list(evidence.scores),
+        "truncated": shows_cut(evidence.text),
+        "access_tokens": 0,
+        "ms": round(milliseconds, 3),
+        "block_starts": list(evidence.block_starts),
+        "localised": evidence.localised,
+    }
 
 
 def evidence_rows(home: Home, key: str) -> dict[str, dict[str, Any]]:

@@ -50,13 +50,15 @@ class SweepConfig:
 class SweepShard:
     """One shard of a sweep: the pairs it wants, those not answered yet, and where the others are.
 
-    `key` is the artifact that would hold the missing pairs; `found` maps a pair to the artifact that has it.
+    `key` is the artifact that would hold the missing pairs, `whole` the one that would hold all: it names what was wanted,
+    wherever it is found. `found` maps a pair to the artifact that has it.
     """
 
     shard: ShardPlan
     wanted: Assignment
     missing: Assignment
     key: ArtifactKey
+    whole: ArtifactKey
     evidence: dict[str, str]
     found: dict[Pair, str]
 
@@ -94,13 +96,26 @@ class Sweep:
             return key
         return str(outcomes_key(key, self.metric, self.judge, self.settings.judging))
 
+    def errors(self, home: Home) -> int:
+        """How many of the outcomes are errors of the answerer or the judge."""
+        keys = {name for _, key in self.answer_keys() for name in (key, self.outcomes_of(key))}
+        return sum((home.manifest(key) or {}).get("errors", 0) for key in keys)
+
+    def discard_errors(self, home: Home) -> None:
+        """Forget answers and scores that hold errors, so that a sweep asks again for those (and only those) that failed."""
+        for _, key in self.answer_keys():
+            for name in (self.outcomes_of(key), key):
+                if (home.manifest(name) or {}).get("errors"):
+                    home.discard(self.outcomes_of(key))
+                    home.discard(name)
+
     def answer_keys(self) -> list[tuple[SweepShard, str]]:
         """Each artifact of answers that the sweep reads, with its shard."""
         return [(shard, key) for shard in self.shards for key in dict.fromkeys(shard.sources().values())]
 
 
-def plan_sweep(home: Home, dataset: str, config: SweepConfig, settings: Settings) -> Sweep:
-    """Plan a sweep; raises as `tasks.evaluation.plan_evaluation` does."""
+def plan_sweep(home: Home, dataset: str, config: SweepConfig, settings: Settings, retry: bool = True) -> Sweep:
+    """Plan a sweep; raises as `tasks.evaluation.plan_evaluation` does. With `retry`, answers that are errors are missing."""
     metric = resolve_metric(config.metric, dataset)
     build = BuildPlan.of(require_dataset(home, dataset), config.structures, settings, config.limit)
     require_evidence(
@@ -108,12 +123,18 @@ def plan_sweep(home: Home, dataset: str, config: SweepConfig, settings: Settings
     )
     subsets = tuple(all_subsets(config.structures))
     name = "" if metric == SUPPORT else make_answerer(settings).name
-    shards = tuple(_plan(home, shard, config, subsets, settings, name) for shard in build.shards)
+    shards = tuple(_plan(home, shard, config, subsets, settings, name, retry) for shard in build.shards)
     return Sweep(dataset, metric, settings, subsets, shards, make_judge(settings).name if metric == JUDGE else "")
 
 
 def _plan(
-    home: Home, shard: ShardPlan, config: SweepConfig, subsets: Sequence[str], settings: Settings, answerer: str
+    home: Home,
+    shard: ShardPlan,
+    config: SweepConfig,
+    subsets: Sequence[str],
+    settings: Settings,
+    answerer: str,
+    retry: bool,
 ) -> SweepShard:
     evidence = {letter: str(key) for letter, key in shard.evidence.items()}
     wanted = tuple((q, s) for q in _questions(home, shard, config) for s in in_prefix_order(subsets, settings.compose.order))
@@ -124,9 +145,10 @@ def _plan(
             return answers_key(shard.shard, answerer, settings, keys, assignment)
         return support_key(shard.shard, settings, keys, assignment)
 
-    found = _found(home, key(()), shard.shard.key, evidence)
+    found = _found(home, key(()), shard.shard.key, evidence, retry)
     missing = tuple(pair for pair in wanted if pair not in found)
-    return SweepShard(shard, wanted, missing, key(missing), evidence, {p: found[p] for p in wanted if p in found})
+    there = {pair: found[pair] for pair in wanted if pair in found}
+    return SweepShard(shard, wanted, missing, key(missing), key(wanted), evidence, there)
 
 
 def _questions(home: Home, plan: ShardPlan, config: SweepConfig) -> list[str]:
@@ -142,18 +164,23 @@ def in_prefix_order(subsets: Sequence[str], order: Sequence[str]) -> list[str]:
     return sorted(subsets, key=lambda subset: sorted(rank[letter] for letter in subset.split(SEPARATOR)))
 
 
-def _found(home: Home, sibling: ArtifactKey, shard: str, evidence: Mapping[str, str]) -> dict[Pair, str]:
-    """The pairs in finished artifacts of the same shard, answerer and settings whose evidence is today's."""
+def _found(home: Home, sibling: ArtifactKey, shard: str, evidence: Mapping[str, str], retry: bool) -> dict[Pair, str]:
+    """The pairs in finished artifacts of the same shard, answerer and settings whose evidence is today's.
+
+    An artifact with errors counts only without `retry`, and only for pairs that no other has.
+    """
     folder = str(sibling).rsplit("/", 1)[0]
     pairs: dict[Pair, str] = {}
+    faulty: dict[Pair, str] = {}
     for path in sorted(home.fs.glob(home.path(folder, "*", MANIFEST))):
         key = "/".join((folder, path.split("/")[-2]))
         manifest = json.loads(home.fs.cat_file(path))
-        if manifest.get("shard") != shard or manifest.get("errors") or not home.has(key):
+        if manifest.get("shard") != shard or (retry and manifest.get("errors")) or not home.has(key):
             continue
         same = {letter for letter, source in manifest["evidence"].items() if evidence.get(letter) == source}
-        pairs |= {pair: key for pair in _pairs(home, key) if set(pair[1].split(SEPARATOR)) <= same}
-    return pairs
+        mine = {pair: key for pair in _pairs(home, key) if set(pair[1].split(SEPARATOR)) <= same}
+        (faulty if manifest.get("errors") else pairs).update(mine)
+    return faulty | pairs
 
 
 def _pairs(home: Home, key: str) -> Iterable[Pair]:

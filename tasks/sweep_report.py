@@ -17,7 +17,7 @@ from models.selector.subsets import ORDER, SEPARATOR
 from models.tokens import count_tokens
 from storage.artifacts import Home, canonical_json, digest
 from storage.shards import load_dataset
-from tasks.cases import outcome_table
+from tasks.outcomes import outcome_table
 from tasks.sections import ShardEvidence
 from tasks.sweep import Sweep, SweepConfig, sweep_rows
 from tasks.tracking import RunRecord, log_runs

@@ -319,7 +319,13 @@ def test_the_access_reads_three_columns_of_the_questions() -> None:
 
 
 def test_a_query_and_an_answer_task_have_no_field_for_gold() -> None:
-    assert {field.name for field in dataclasses.fields(Query)} == {"text", "vector", "extra_steps"}
+    assert {field.name for field in dataclasses.fields(Query)} == {
+        "text",
+        "vector",
+        "extra_steps",
+        "router",
+        "intent",
+    }
     fields = {field.name for field in dataclasses.fields(AnswerTask)}
     assert fields == {"question_id", "question", "task", "sections", "localised", "conversation"}
     assert not GOLD_COLUMNS & {*schemas.EVIDENCE.names, *schemas.SUMMARIES.names, *schemas.TRIPLES.names}

@@ -40,4 +40,9 @@ class Proposer(Protocol):
     language model is. A proposal may turn out invalid; the search finds out in the sandbox.
     """
 
+    @property
+    def name(self) -> str:
+        """Identifies templates, or model and prompt, in tables and cache keys."""
+        ...
+
     def propose(self, role: Role, direction: Direction, view: ProposerView, rng: random.Random) -> Proposal: ...

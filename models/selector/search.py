@@ -67,7 +67,11 @@ GENERIC = Direction("any", "A", 0, "Any policy that maps a question and its cont
 
 @dataclass(frozen=True, slots=True)
 class SearchConfig:
-    """Budget and weights of a search; the defaults are the paper's (Appendix B.2). `cost` is lambda, per evidence token."""
+    """Budget and weights of a search; the defaults are the paper's (Appendix B.2). `cost` is lambda, per evidence token.
+
+    Without `tell_errors` a proposer sees objectives only: no summary of which validation questions fail, which is made from
+    verdicts (though never from gold text).
+    """
 
     iterations: int = 30
     cost: float = 1e-6
@@ -76,6 +80,7 @@ class SearchConfig:
     limits: SandboxLimits = DEFAULT_LIMITS
     directions: tuple[Direction, ...] = DIRECTIONS
     use_priors: bool = True
+    tell_errors: bool = True
 
     @property
     def arms(self) -> tuple[Direction, ...]:
@@ -197,10 +202,10 @@ class _Search:
         return ProposerView(
             entries=entries,
             arms=self.arms.stats(self.frontier),
-            errors=recurring_errors(chosen, self.validation, cost),
+            errors=recurring_errors(chosen, self.validation, cost) if self.config.tell_errors else (),
             letters=self.letters,
             cost=cost,
-            worst_cell=worst_cell(chosen, self.validation, cost),
+            worst_cell=worst_cell(chosen, self.validation, cost) if self.config.tell_errors else None,
         )
 
     def _propose(self, iteration: int, role: Role, arm: str, view: ProposerView) -> Proposal:

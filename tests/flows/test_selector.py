@@ -9,14 +9,17 @@ import numpy as np
 import pytest
 
 from flows.build_memory import build_memory
+from flows.evaluate_policy import evaluate_policy
 from flows.ingest_episodes import ingest_episodes
 from flows.search_selector import search_selector
 from flows.sweep_subsets import sweep_subsets
 from storage.artifacts import ArtifactError, Home
-from tasks.cases import outcome_table
-from tasks.champion import load_policy
+from tasks.ask import ask
+from tasks.evaluation import EvaluationConfig, plan_evaluation
+from tasks.outcomes import outcome_table
+from tasks.policies import load_policy, policy_path
 from tasks.search import SelectorConfig, finished_sweep, read_search, search_key
-from tasks.settings import Settings
+from tasks.settings import Settings, SettingsError
 from tasks.sweep import SweepConfig, plan_sweep
 from tasks.tracking import tracking_uri
 from tests.fakes import write_ama
@@ -108,8 +111,65 @@ def test_mlflow_holds_a_run_per_candidate_and_the_champion(home: Home, swept: di
 
 def test_the_same_seed_finds_the_same_champion(home: Home, swept: dict[str, Any]) -> None:
     search_selector("ama-bench", home.url, SELECTOR)
-    key = search_key(finished_sweep(home, "ama-bench", SELECTOR, Settings()), SELECTOR)
+    key = search_key(home, finished_sweep(home, "ama-bench", SELECTOR, Settings()), SELECTOR)
     first = read_search(home, key)
     home.discard(key)
     search_selector("ama-bench", home.url, SELECTOR)
     assert read_search(home, key)["champion"] == first["champion"]
+
+
+def test_the_champion_is_evaluated_on_the_test_part_of_its_split(home: Home, swept: dict[str, Any]) -> None:
+    searched = search_selector("ama-bench", home.url, SELECTOR)
+    config = EvaluationConfig(("champion", "all"), metric="support", structures=STRUCTURES, split=0)
+    result = evaluate_policy("ama-bench", home.url, config)
+    champion = next(policy for policy in result["policies"] if policy["policy"] == searched["policy"]["name"])
+    assert (champion["n"], result["notes"]) == (24, [])
+    assert champion["score"] == pytest.approx(searched["test"]["score"])
+    assert champion["evidence_tokens"] == pytest.approx(searched["test"]["tokens"])
+
+
+def test_a_policy_evaluated_on_what_it_was_searched_on_says_so(home: Home, swept: dict[str, Any]) -> None:
+    search_selector("ama-bench", home.url, SELECTOR)
+    config = EvaluationConfig(("champion",), metric="support", structures=STRUCTURES)
+    result = evaluate_policy("ama-bench", home.url, config)
+    assert result["n"] == 40
+    assert "was searched on split 0" in result["notes"][0]
+
+
+def test_ask_reads_what_the_champion_selects(home: Home, swept: dict[str, Any]) -> None:
+    searched = search_selector("ama-bench", home.url, SELECTOR)
+    answer = ask(home, "ama-bench", "3", "What happened at step 2?", Settings(), STRUCTURES, "champion")
+    assert (answer["policy"], answer["policy_error"]) == (searched["policy"]["name"], "")
+    assert answer["subset"] == "+".join(read["structure"] for read in answer["evidence"])
+
+
+def test_a_policy_that_fails_reads_everything_and_is_reported(home: Home, swept: dict[str, Any]) -> None:
+    search_selector("ama-bench", home.url, SELECTOR)
+    broken = {**load_policy(home, "ama-bench"), "name": "broken", "source": BROKEN, "params": None}
+    home.replace_json(policy_path(home, "ama-bench", "broken"), broken)
+    config = EvaluationConfig(("broken",), metric="support", structures=STRUCTURES, split=0)
+    result = evaluate_policy("ama-bench", home.url, config)
+    assert result["structures_per_question"] == 3
+    assert "broken failed on 24 of 24 questions" in result["notes"][0]
+
+
+BROKEN = """
+def fit(examples):
+    return None
+
+
+def select(question, context, params):
+    return [1 / 0]
+"""
+
+
+def test_an_unknown_policy_lists_the_saved_ones(home: Home, swept: dict[str, Any]) -> None:
+    name = search_selector("ama-bench", home.url, SELECTOR)["policy"]["name"]
+    with pytest.raises(SettingsError, match=name):
+        plan_evaluation(home, "ama-bench", EvaluationConfig(("wrong",), structures=STRUCTURES), Settings())
+
+
+def test_a_policy_needs_the_structures_that_it_chooses_from(home: Home, swept: dict[str, Any]) -> None:
+    search_selector("ama-bench", home.url, SELECTOR)
+    with pytest.raises(SettingsError, match="needs structure R"):
+        plan_evaluation(home, "ama-bench", EvaluationConfig(("champion",), structures=("S", "T")), Settings())

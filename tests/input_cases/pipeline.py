@@ -100,7 +100,7 @@ class Pipeline:
 
     def ask(self, question: str, letters: str, episode: str = "0") -> Row:
         """The answer to any question, with what each structure gave under `evidence`."""
-        return ask(self.home, self.dataset, episode, question, tuple(letters), self.settings)
+        return ask(self.home, self.dataset, episode, question, self.settings, tuple(letters))
 
     def reads(self, question: str, letters: str, episode: str = "0") -> dict[str, Row]:
         """What each structure gives for a question."""

@@ -7,12 +7,14 @@ cell of the best policy estimates of its own, learned from the training examples
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Mapping, Sequence
 
 from models.selector.contract import Entry, Proposal, Role
 from models.selector.directions import Direction
 from models.selector.proposer import ProposerView
+from models.selector.templates import pieces
 from models.selector.templates.family import MAX_REPAIRS, REPAIR_CONSTANTS, Family, Values, read_values
 
 TRANSPLANT = 0.3
@@ -28,6 +30,12 @@ class TemplateProposer:
 
     def __init__(self, families: Mapping[str, Family]) -> None:
         self._families = families
+
+    @property
+    def name(self) -> str:
+        """The proposer in tables and cache keys: it changes with every word of a template."""
+        parts = [*(repr(family) for family in self._families.values()), pieces.FRAME, pieces.REPAIR_FRAME]
+        return f"templates-{hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:12]}"
 
     def propose(self, role: Role, direction: Direction, view: ProposerView, rng: random.Random) -> Proposal:
         """A policy of the direction's family. `KeyError` for a direction without one, `ValueError` for another role."""
