@@ -98,7 +98,7 @@ class Sweep:
 
     def errors(self, home: Home) -> int:
         """How many of the outcomes are errors of the answerer or the judge."""
-        keys = {name for _, key in self.answer_keys() for name in (key, self.outcomes_of(key))}
+        keys = {self.outcomes_of(key) for _, key in self.answer_keys()}
         return sum((home.manifest(key) or {}).get("errors", 0) for key in keys)
 
     def discard_errors(self, home: Home) -> None:
