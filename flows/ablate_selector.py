@@ -10,7 +10,8 @@ from storage.artifacts import Home
 from tasks.ablation import ablation_table, all_searches
 from tasks.progress import finish
 from tasks.runner import thread_runner
-from tasks.search import SelectorConfig, finished_sweep, search_key, search_split
+from tasks.search import finished_sweep, search_key, search_split
+from tasks.selector_config import SelectorConfig
 from tasks.settings import Settings
 
 

@@ -15,7 +15,7 @@ from tasks.build import build_structure, commit_vectors, vectors_committed
 from tasks.build_report import build_report, log_build
 from tasks.derive import derive
 from tasks.inventory import refresh_catalog
-from tasks.plan import BuildPlan, ShardPlan
+from tasks.plan import BuildPlan, ShardPlan, needs_vectors
 from tasks.progress import finish
 from tasks.runner import thread_runner
 from tasks.settings import Settings
@@ -33,7 +33,7 @@ def build_memory(
     settings = settings or Settings()
     store = Home(home)
     store.sweep_drafts()
-    plan = BuildPlan.of(load_dataset(store, dataset), structures, settings, limit)
+    plan = BuildPlan.of(store, load_dataset(store, dataset), structures, settings, limit)
     missing = plan.missing(store)
     todo = {str(key) for key in missing}
     finish("derive and build", [future for shard in plan.shards for future in _submit_shard(store, plan, shard, todo)])
@@ -102,5 +102,6 @@ def _submit_evidence(
         plan.structures[letter],
         str(shard.structures[letter]),
         shard.shard,
-        str(shard.question_vectors[1]) if letter == "V" and shard.question_vectors else None,
+        str(shard.question_vectors[1]) if shard.question_vectors and needs_vectors(plan.structures[letter]) else None,
+        plan.router if letter == "H" else "",
     )

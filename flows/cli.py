@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from flows import cli_selector
+from flows import cli_models, cli_selector
 from flows.options import (
     ALL,
     Answerer,
@@ -23,6 +23,7 @@ from flows.options import (
     Json,
     Judge,
     Limit,
+    MaxCost,
     MaxTokens,
     Metric,
     Policies,
@@ -39,11 +40,12 @@ from storage.corpora.base import CorpusError
 app = typer.Typer(name="strata", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 cli_selector.register(app)
+cli_models.register(app)
 
 
 @app.command()
 def ingest(
-    dataset: Annotated[str, typer.Argument(help="ama-bench, locomo or babyai.")],
+    dataset: Annotated[str, typer.Argument(help="ama-bench, locomo, hotpotqa or babyai.")],
     source: Source = None,
     home: HomeUrl = ".strata",
     config: Config = None,
@@ -93,6 +95,7 @@ def evaluate(
     limit: Limit = None,
     dry_run: DryRun = False,
     max_tokens: MaxTokens = None,
+    max_cost: MaxCost = None,
     as_json: Json = False,
 ) -> None:
     """Answer the questions with what each policy reads, score the answers and write the report."""
@@ -107,6 +110,7 @@ def evaluate(
         "split": split,
         "audit": audit,
         "max_tokens": max_tokens,
+        "max_cost": max_cost,
     }
     settings = commands.settings_of(config, answerer, judge)
     show(commands.evaluate(Home(home), dataset, settings, dry_run, **options), as_json, text.evaluation)
@@ -127,6 +131,7 @@ def run(
     seed: Seed = None,
     limit: Limit = None,
     max_tokens: MaxTokens = None,
+    max_cost: MaxCost = None,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Exit 0 although some records could not be read.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -141,6 +146,7 @@ def run(
         "limit": limit,
         "audit": audit,
         "max_tokens": max_tokens,
+        "max_cost": max_cost,
     }
     settings = commands.settings_of(config, answerer, judge, dataset, seed)
     result = commands.run(Home(home), dataset, source, settings, **options)
@@ -153,7 +159,9 @@ def judge(
     answers: Annotated[str, typer.Argument(help="Saved answers, JSONL or Parquet (README, Re-scoring answers).")],
     dataset: Annotated[str | None, typer.Option("--dataset", help="Needed when several data sets are ingested.")] = None,
     metric: Metric = "f1",
-    judge: Judge = None,
+    judge: Annotated[
+        list[str] | None, typer.Option("--judge", help="The language model that judges, for --metric judge; repeatable.")
+    ] = None,
     audit: Audit = None,
     home: HomeUrl = ".strata",
     config: Config = None,
@@ -161,13 +169,22 @@ def judge(
     limit: Limit = None,
     dry_run: DryRun = False,
     max_tokens: MaxTokens = None,
+    max_cost: MaxCost = None,
     as_json: Json = False,
 ) -> None:
     """Score answers that were made elsewhere."""
     from flows import commands, text
 
-    options = {"metric": metric, "audit": audit, "limit": limit, "dry_run": dry_run, "max_tokens": max_tokens}
-    settings = commands.settings_of(config, judge=judge)
+    options = {
+        "judges": tuple(judge or ()),
+        "metric": metric,
+        "audit": audit,
+        "limit": limit,
+        "dry_run": dry_run,
+        "max_tokens": max_tokens,
+        "max_cost": max_cost,
+    }
+    settings = commands.settings_of(config)
     show(commands.judge(Home(home), answers, dataset, settings, **options), as_json, text.rescored)
 
 

@@ -17,8 +17,10 @@ from flows.options import (
     Json,
     Judge,
     Limit,
+    MaxCost,
     MaxTokens,
     Metric,
+    Proposer,
     Seed,
     SplitNumber,
     Structures,
@@ -26,13 +28,16 @@ from flows.options import (
 )
 from storage.artifacts import Home
 
-Proposer = Annotated[str, typer.Option("--proposer", help="`templates`, or a language model.")]
-Beta = Annotated[float, typer.Option("--beta", min=0.0, help="The UCB coefficient (MESA, Eq. 9).")]
-Iterations = Annotated[int, typer.Option("--iterations", min=1, help="Three candidates each.")]
+Beta = Annotated[float | None, typer.Option("--beta", min=0.0, help="The UCB coefficient (MESA, Eq. 9).")]
+Iterations = Annotated[int | None, typer.Option("--iterations", min=1, help="Three candidates each.")]
 NoGold = Annotated[
     bool, typer.Option("--no-gold-in-proposer", help="Tell the proposer objectives only, no summary of what fails.")
 ]
-Metadata = Annotated[bool, typer.Option("--metadata/--no-metadata", help="Show policies capability, domain and task type.")]
+SearchMetric = Annotated[str | None, typer.Option("--metric", help="As of the sweep: f1, judge, support, ...")]
+SearchStructures = Annotated[str | None, typer.Option("--structures", help="As of the sweep, such as S,T,G,V,R.")]
+Metadata = Annotated[
+    bool | None, typer.Option("--metadata/--no-metadata", help="Show policies capability, domain and task type.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -54,13 +59,14 @@ def sweep(
     answerer: Answerer = None,
     judge: Judge = None,
     structures: Structures = ALL,
-    cost: Cost = 1e-6,
+    cost: Cost = None,
     home: HomeUrl = ".strata",
     config: Config = None,
     seed: Seed = None,
     limit: Limit = None,
     dry_run: DryRun = False,
     max_tokens: MaxTokens = None,
+    max_cost: MaxCost = None,
     as_json: Json = False,
 ) -> None:
     """Answer every question with every subset of the structures; only what is missing."""
@@ -71,6 +77,7 @@ def sweep(
         "metric": metric,
         "limit": limit,
         "max_tokens": max_tokens,
+        "max_cost": max_cost,
         "cost": cost,
     }
     settings = commands.settings_of(config, answerer, judge)
@@ -79,14 +86,14 @@ def sweep(
 
 def search(
     dataset: Dataset,
-    metric: Metric = "f1",
+    metric: SearchMetric = None,
     split: SplitNumber = 0,
-    proposer: Proposer = "templates",
-    structures: Structures = ALL,
-    cost: Cost = 1e-6,
-    beta: Beta = 0.08,
-    iterations: Iterations = 30,
-    metadata: Metadata = True,
+    proposer: Proposer = None,
+    structures: SearchStructures = None,
+    cost: Cost = None,
+    beta: Beta = None,
+    iterations: Iterations = None,
+    metadata: Metadata = None,
     no_gold_in_proposer: NoGold = False,
     answerer: Answerer = None,
     judge: Judge = None,
@@ -99,16 +106,16 @@ def search(
     from flows import commands, text
 
     options = {
-        "structures": commands.letters_of(structures),
+        "structures": commands.letters_of(structures) if structures else None,
         "metric": metric,
         "split": split,
         "proposer": proposer,
         "iterations": iterations,
         "cost": cost,
         "beta": beta,
-        "seed": seed or 0,
+        "seed": seed,
         "metadata": metadata,
-        "tell_errors": not no_gold_in_proposer,
+        "tell_errors": False if no_gold_in_proposer else None,
     }
     settings = commands.settings_of(config, answerer, judge)
     show(commands.search(Home(home), dataset, settings, **options), as_json, text.searched)
@@ -116,13 +123,13 @@ def search(
 
 def ablate_selector(
     dataset: Dataset,
-    metric: Metric = "f1",
-    proposer: Proposer = "templates",
+    metric: SearchMetric = None,
+    proposer: Proposer = None,
     zero_shot: Annotated[str, typer.Option("--zero-shot", help="A language model for the row without training.")] = "",
-    structures: Structures = ALL,
-    cost: Cost = 1e-6,
-    beta: Beta = 0.08,
-    iterations: Iterations = 30,
+    structures: SearchStructures = None,
+    cost: Cost = None,
+    beta: Beta = None,
+    iterations: Iterations = None,
     answerer: Answerer = None,
     judge: Judge = None,
     home: HomeUrl = ".strata",
@@ -134,13 +141,13 @@ def ablate_selector(
     from flows import commands, text
 
     options = {
-        "structures": commands.letters_of(structures),
+        "structures": commands.letters_of(structures) if structures else None,
         "metric": metric,
         "proposer": proposer,
         "iterations": iterations,
         "cost": cost,
         "beta": beta,
-        "seed": seed or 0,
+        "seed": seed,
     }
     settings = commands.settings_of(config, answerer, judge)
     show(commands.ablate(Home(home), dataset, settings, zero_shot, **options), as_json, text.ablated)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from models.selector.subsets import parse_subset
@@ -135,14 +136,20 @@ def export(home: Home, table: str, dataset: str, out: str, settings: Settings, l
     return {"table": table, "dataset": dataset, "rows": rows.num_rows, "out": out}
 
 
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that the command line names; the settings decide the others."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
 def sweep(home: Home, dataset: str, settings: Settings, dry_run: bool, **options: Any) -> dict[str, Any]:
     """Run the flow `sweep_subsets`, or say what it would cost. `options` are the fields of `SweepConfig`."""
     with prefect_api(home):
         from flows.sweep_subsets import sweep_subsets
         from tasks.estimate import estimate_sweep
-        from tasks.sweep import SweepConfig, plan_sweep
+        from tasks.selector_config import SweepConfig
+        from tasks.sweep import plan_sweep
 
-        config = SweepConfig(**options)
+        config = SweepConfig(**{"cost": settings.selector.cost, **_given(options)})
         plan = plan_sweep(home, dataset, config, settings)
         if dry_run:
             return estimate_sweep(home, plan)
@@ -154,9 +161,9 @@ def search(home: Home, dataset: str, settings: Settings, **options: Any) -> dict
     """Run the flow `search_selector`. `options` are the fields of `SelectorConfig`."""
     with prefect_api(home):
         from flows.search_selector import search_selector
-        from tasks.search import SelectorConfig, finished_sweep
+        from tasks.search import finished_sweep
 
-        config = SelectorConfig(**options)
+        config = dataclasses.replace(settings.selector, **_given(options))
         finished_sweep(home, dataset, config, settings)
         wait_until_ready()
         return search_selector(dataset, home.url, config, settings)
@@ -166,12 +173,19 @@ def ablate(home: Home, dataset: str, settings: Settings, zero_shot: str, **optio
     """Run the flow `ablate_selector`. `options` are the fields of `SelectorConfig`; `zero_shot` may name a model."""
     with prefect_api(home):
         from flows.ablate_selector import ablate_selector
-        from tasks.search import SelectorConfig, finished_sweep
+        from tasks.search import finished_sweep
 
-        config = SelectorConfig(**options)
+        config = dataclasses.replace(settings.selector, **_given(options))
         finished_sweep(home, dataset, config, settings)
         wait_until_ready()
         return ablate_selector(dataset, home.url, config, settings, zero_shot)
+
+
+def check_models(home: Home, settings: Settings, proposer: str | None) -> dict[str, Any]:
+    """One call to each configured model; no flow runs."""
+    from tasks.check_models import check_models
+
+    return check_models(home, settings, proposer or settings.selector.proposer)
 
 
 def policy(home: Home, dataset: str, name: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def evaluate_policy(
     store, config = Home(home), evaluation or EvaluationConfig()
     plan = plan_evaluation(store, dataset, config, settings or Settings())
     plan.discard_errors(store)
-    budget_id = open_budget(config.max_tokens)
+    budget_id = open_budget(config.max_tokens, config.max_cost, plan.settings.prices)
     if plan.needs_answers:
         finish("answers", [submit_answers(store, plan, part, budget_id) for part in plan.plans])
         finish("scores", [submit_scores(store, plan, part, budget_id) for part in plan.plans])

@@ -25,13 +25,15 @@ Policies = Annotated[
 TestOf = Annotated[int | None, typer.Option("--split", min=0, help="Only the test part of this split by episode.")]
 Metric = Annotated[str, typer.Option("--metric", help="f1, judge, support, exact_match, ama_f1 or locomo_f1.")]
 Answerer = Annotated[str | None, typer.Option("--answerer", help="`extractive` or a language model (README, Models).")]
+Proposer = Annotated[str | None, typer.Option("--proposer", help="`templates`, or a language model.")]
 Judge = Annotated[str | None, typer.Option("--judge", help="The language model that judges, for --metric judge.")]
 Audit = Annotated[str | None, typer.Option("--audit", help="Audit of wrong gold answers: adds the score without them.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print calls and tokens, spend nothing.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Stop cleanly before more is spent.")]
+MaxCost = Annotated[float | None, typer.Option("--max-cost", min=0.0, help="The same in money (settings: prices).")]
 
 ALL = "S,T,G,V,R"
-Cost = Annotated[float, typer.Option("--lambda", min=0.0, help="What a token costs in score (MESA, Eq. 8).")]
+Cost = Annotated[float | None, typer.Option("--lambda", min=0.0, help="What a token costs in score (MESA, Eq. 8).")]
 SplitNumber = Annotated[int, typer.Option("--split", min=0, help="Which of the seeded splits by episode.")]
 
 

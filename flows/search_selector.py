@@ -8,8 +8,9 @@ from prefect import flow
 
 from storage.artifacts import Home
 from tasks.runner import thread_runner
-from tasks.search import SelectorConfig, finished_sweep, read_search, search_key, search_split
+from tasks.search import finished_sweep, read_search, search_key, search_split
 from tasks.search_report import write_search_report
+from tasks.selector_config import SelectorConfig
 from tasks.settings import Settings
 
 

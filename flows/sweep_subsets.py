@@ -11,8 +11,9 @@ from tasks.budget import open_budget
 from tasks.evaluate import submit_sweep, submit_sweep_scores
 from tasks.progress import finish
 from tasks.runner import thread_runner
+from tasks.selector_config import SweepConfig
 from tasks.settings import Settings
-from tasks.sweep import SweepConfig, plan_sweep
+from tasks.sweep import plan_sweep
 from tasks.sweep_report import write_sweep_report
 
 
@@ -25,7 +26,7 @@ def sweep_subsets(
     settings = settings or Settings()
     plan_sweep(store, dataset, config, settings, retry=False).discard_errors(store)
     plan = plan_sweep(store, dataset, config, settings)
-    budget_id = open_budget(config.max_tokens)
+    budget_id = open_budget(config.max_tokens, config.max_cost, settings.prices)
     finish("sweep", [submit_sweep(store, plan, shard, budget_id) for shard in plan.shards if shard.missing])
     if plan.needs_answers:
         finish("scores", [submit_sweep_scores(store, plan, shard, key, budget_id) for shard, key in plan.answer_keys()])

@@ -91,10 +91,11 @@ def swept(result: Result) -> None:
         table.add_row(row["subset"], *numbers)
     out.print(table)
     oracle = result["oracle"]
-    out.print(f"per-question oracle: {oracle['score']:.4f} at {oracle['evidence_tokens']:,.0f} tokens")
+    out.print(f"per-question oracle: {_number(oracle['score'], 4)} at {_number(oracle['evidence_tokens'], 0)} tokens")
     for name, reuse in result["prefix_cache"].items():
         saved = f"{reuse['reused_share']:.1%} of prompt tokens reused, {reuse['ratio']:.1f} times fewer to compute"
         out.print(f"prefix cache, {name} order: {saved}")
+    out.print(f"page: {result['report']}", soft_wrap=True)
 
 
 def searched(result: Result) -> None:
@@ -117,6 +118,7 @@ def searched(result: Result) -> None:
     out.print(table)
     policy_ = result["policy"]
     out.print(f"policy {policy_['name']}: {'promoted' if policy_['promoted'] else 'not promoted'}, {policy_['reason']}")
+    out.print(f"page: {result['report']}", soft_wrap=True)
 
 
 def ablated(result: Result) -> None:
@@ -132,6 +134,7 @@ def ablated(result: Result) -> None:
         objective = (_number(row["structures"], 2), _number(row["objective"], 4), _number(row["objective_std"], 4))
         table.add_row(row["name"], *score, *objective, _gap(gaps.get(row["name"])))
     out.print(table)
+    out.print(f"page: {result['report']}", soft_wrap=True)
 
 
 def _gap(difference: Result | None) -> str:
@@ -175,6 +178,13 @@ def rescored(result: Result) -> None:
     for capability, entry in result["by_capability"].items():
         out.print(f"  {capability}: {_number(entry['score'], 4)} over {entry['n']}")
     out.print(f"  without an answer: {result['missing']}; errors {result['errors']}; parse errors {result['parse_errors']}")
+    for judge in [*result.get("judges", []), *([result["majority"]] if "majority" in result else [])]:
+        out.print(f"  {escape(judge['policy'])}: {_number(judge['score'], 4)} over {judge['n']}")
+    for pair in result.get("agreement", []):
+        names = f"{escape(pair['first'])} and {escape(pair['second'])}"
+        out.print(
+            f"  {names}: agreement {_number(pair['agreement'], 4)}, kappa {_number(pair['kappa'], 4)} over {pair['n']}"
+        )
 
 
 def report(result: Result) -> None:
@@ -212,6 +222,30 @@ def status(result: Result) -> None:
         counts = (str(d["episodes"]), str(d["superseded"]), str(d["shards"]))
         table.add_row(d["dataset"], *counts, built, f"{d['tokens_spent']:,}", d["report"] or "–")
     _console().print(table)
+    if result["ledger"]:
+        _console().print(_ledger_table(result["ledger"]))
+
+
+def _ledger_table(ledger: list[Result]) -> Table:
+    """What language models cost, by stage and model."""
+    table = Table(title="language models", title_justify="left")
+    columns = ("calls", "errors", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds", "cost")
+    for column in ("stage", "model", *columns):
+        table.add_column(column.replace("_", " "), justify="left" if column in ("stage", "model") else "right")
+    for entry in ledger:
+        numbers = ("–" if entry[c] is None else f"{entry[c]:,.4f}" if c == "cost" else f"{entry[c]:,.0f}" for c in columns)
+        table.add_row(entry["stage"], escape(entry["model"]), *numbers)
+    return table
+
+
+def models(result: Result) -> None:
+    """One line per configured model."""
+    out = _console()
+    for entry in result["models"]:
+        out.print(f"{entry['role']} {escape(entry['model'])}: {'works' if entry['works'] else escape(entry['error'])}")
+        for name in ("context_window", "seconds", "tokens_per_second", "dimension"):
+            if entry.get(name) is not None:
+                out.print(f"  {name.replace('_', ' ')}: {entry[name]:,}")
 
 
 def exported(result: Result) -> None:

@@ -23,10 +23,16 @@ _YES_NO = re.compile(r"(?<![^\W_])(yes|no)(?![^\W_])", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class JudgeConfig:
-    """`max_tokens` leaves a reasoning model room to think (AMA-Bench's harness: 2,048)."""
+    """`max_tokens` leaves a reasoning model room to think (AMA-Bench's harness: 2,048).
+
+    `examples` shows a few judged answers first and `constrained` allows nothing but yes or no: for small models. Neither is
+    the paper's prompt, so the judge's name says so in every table.
+    """
 
     max_tokens: int = 2_048
     seed: int = 0
+    examples: bool = False
+    constrained: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +80,8 @@ class ChatJudge:
     @property
     def name(self) -> str:
         """The judge in tables and cache keys: the model and the prompt's digest."""
-        return f"{self._chat.name}#judge-{prompt.digest()}"
+        style = ("-examples" if self._config.examples else "") + ("-constrained" if self._config.constrained else "")
+        return f"{self._chat.name}#judge{style}-{prompt.digest(self._config.examples)}"
 
     def judge(self, items: Sequence[JudgeItem], on_done: OnJudged | None = None) -> list[Judgement]:
         """A judgement per item, in order; `on_done(index, judgement)` is called as each arrives."""
@@ -87,8 +94,10 @@ class ChatJudge:
         return [_judgement(item, completion) for item, completion in zip(items, completions, strict=True)]
 
     def _request(self, item: JudgeItem) -> ChatRequest:
-        text = prompt.render(item.question, item.reference, item.prediction, item.context)
-        return ChatRequest((Message("user", text),), max_tokens=self._config.max_tokens, seed=self._config.seed)
+        config = self._config
+        text = prompt.render(item.question, item.reference, item.prediction, item.context, config.examples)
+        schema = prompt.SCHEMA if config.constrained else None
+        return ChatRequest((Message("user", text),), config.max_tokens, seed=config.seed, schema=schema)
 
 
 def _judgement(item: JudgeItem, completion: Completion) -> Judgement:

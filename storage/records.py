@@ -22,6 +22,8 @@ CAPABILITIES = (
     "open_domain",
     "single_hop",
     "adversarial",
+    "bridge",
+    "comparison",
 )
 
 CONVERSATION = "conversation"

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from models.llm.backends import chat
 from models.llm.chat import Chat
+from models.report.learning import AblationPage
 from models.selector import zero_shot
 from models.selector.ablation import AblationConfig, AblationResult, Chooser, Learn, ablate
 from models.selector.contract import Case, OutcomeTable
@@ -19,8 +19,11 @@ from storage.shards import load_dataset
 from tasks.budget import open_budget
 from tasks.cases import cases
 from tasks.outcomes import outcome_table
+from tasks.pages import publish, structure_names
 from tasks.paid import paid_completions
-from tasks.search import SelectorConfig, read_search, run_champion, search_key, split_of
+from tasks.readers import model
+from tasks.search import read_search, run_champion, search_key, split_of
+from tasks.selector_config import SelectorConfig
 from tasks.sweep import Sweep
 from tasks.tracking import RunRecord, log_runs
 
@@ -47,7 +50,7 @@ def all_searches(config: SelectorConfig, splits: int = SPLITS) -> list[SelectorC
 def ablation_table(
     home: Home, sweep: Sweep, config: SelectorConfig, zero_shot_model: str = "", splits: int = SPLITS
 ) -> dict[str, Any]:
-    """Test every method on every split; the searches must be finished. Logged to MLflow.
+    """Test every method on every split; the searches must be finished. Page and MLflow run are made where it is new.
 
     `zero_shot_model` names a language model that selects without training; "" leaves that row out.
     """
@@ -59,21 +62,21 @@ def ablation_table(
     }
     methods = {name: _searched(home, sweep, config, name, table, blind) for name in VARIANTS}
     if zero_shot_model:
-        methods["zero_shot"] = _zero_shot(home, chat(zero_shot_model), letters_of(table))
+        methods["zero_shot"] = _zero_shot(home, model(zero_shot_model), letters_of(table))
     parts = [split_of(home, sweep, number) for number in range(splits)]
     result = ablate(table, parts, methods, AblationConfig(cost=config.cost))
     summary = _summary(sweep, config, result, splits)
-    summary["run_id"] = _log(home, sweep, summary)
-    return summary
+    page = _page(sweep, config, result, splits)
+    return {**summary, **publish(home, "ablation", page, lambda texts: _log(home, sweep, summary, texts))}
 
 
-def _zero_shot(home: Home, model: Chat, letters: Sequence[str]) -> Learn:
+def _zero_shot(home: Home, chat: Chat, letters: Sequence[str]) -> Learn:
     """A language model asked for each question; the journal pays once for questions that are in several test parts."""
 
     def choose(asked: Sequence[Case]) -> Sequence[Selection]:
         episodes = [case.question_id.rsplit("/", 1)[0] for case in asked]
         requests = [zero_shot.request(case, letters) for case in asked]
-        completions = paid_completions(home, "zero-shot", model, requests, episodes, open_budget(None))
+        completions = paid_completions(home, "zero-shot", chat, requests, episodes, open_budget())
         return [zero_shot.selection(completion, letters) for completion in completions]
 
     return lambda train, validation, split: choose
@@ -111,12 +114,28 @@ def _summary(sweep: Sweep, config: SelectorConfig, result: AblationResult, split
     }
 
 
-def _log(home: Home, sweep: Sweep, summary: Mapping[str, Any]) -> str:
+def _page(sweep: Sweep, config: SelectorConfig, result: AblationResult, splits: int) -> AblationPage:
+    return AblationPage(
+        title=f"{sweep.dataset}: ways to select what to read",
+        dataset=sweep.dataset,
+        metric=sweep.metric,
+        answerer=sweep.settings.answerer if sweep.needs_answers else "",
+        judge=sweep.judge,
+        cost=config.cost,
+        structures=structure_names(config.structures),
+        splits=splits,
+        proposer=config.proposer,
+        rows=result.rows,
+        differences=result.differences,
+    )
+
+
+def _log(home: Home, sweep: Sweep, summary: Mapping[str, Any], pages: Mapping[str, str]) -> str:
     parent = RunRecord(
         name=f"ablation {sweep.metric}",
         params={name: summary[name] for name in ("metric", "answerer", "proposer", "lambda", "splits")},
         tags={"dataset": sweep.dataset, "dataset_hash": load_dataset(home, sweep.dataset).digest},
-        texts={"ablation.json": canonical_json(summary)},
+        texts={**pages, "ablation.json": canonical_json(summary)},
     )
     names = ("score", "objective", "evidence_tokens", "structures")
     children = [RunRecord(row["name"], metrics={name: float(row[name]) for name in names}) for row in summary["rows"]]

@@ -17,23 +17,30 @@ from storage.structures.base import Query, Structure
 from storage.tables import TABLE, by_episode
 from tasks.artifact_task import artifact_task
 from tasks.plan import built
+from tasks.routers import load_routers
 from tasks.sections import evidence_row
 
 
 @artifact_task
-def access_evidence(home: Home, draft: Draft, structure: Structure, key: str, shard: Shard, vectors: str | None) -> None:
+def access_evidence(
+    home: Home, draft: Draft, structure: Structure, key: str, shard: Shard, vectors: str | None, router: str = ""
+) -> None:
     """Ask the structure built under `key` every question of the shard; `vectors` is the key of the questions' vectors.
+
+    `router` is the artifact of the trained weights that walk H, "" for none.
 
     The structure sees the question's text and vector and nothing else of it: no gold answer, no gold evidence.
     """
     questions = read_shard(home, shard, "questions").select(["question_id", "episode_id", "question"])
     embedded = _question_vectors(home, vectors)
     rows: list[dict[str, Any]] = []
+    routers = load_routers(home, router) if router else None
     for episode_id, group in by_episode(questions):
+        walker = None if routers is None else routers.of(episode_id)
         index = structure.open(built(home, key), episode_id)
         for question_id, text in zip(*(group.column(c).to_pylist() for c in ("question_id", "question")), strict=True):
             started = time.perf_counter()
-            evidence = index.access(Query(text, embedded.get(question_id)))
+            evidence = index.access(Query(text, embedded.get(question_id), router=walker))
             milliseconds = (time.perf_counter() - started) * 1_000
             rows.append(evidence_row(question_id, structure.letter, evidence, milliseconds))
     counts = count_composed([row["text"] for row in rows], [row["block_starts"] for row in rows])

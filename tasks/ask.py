@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,10 @@ from storage.records import CONVERSATION
 from storage.shards import read_shard
 from storage.structures.base import Query
 from storage.structures.render import steps_by_episode
+from tasks.budget import open_budget
 from tasks.cases import context_of, preview
 from tasks.evaluation import require_dataset
+from tasks.meter import metered
 from tasks.plan import BuildPlan, ShardPlan, built, needs_vectors
 from tasks.policies import SavedPolicy, choose, parse_policies
 from tasks.readers import make_answerer
@@ -72,7 +74,7 @@ def ask(
         localised=not reads or any(read.localised for read in reads),
         conversation=asking.episode["task_type"] == CONVERSATION,
     )
-    [answer] = make_answerer(settings).answer([task])
+    [answer] = make_answerer(settings, partial(metered, home, open_budget())).answer([task])
     return {
         "dataset": dataset,
         "episode": episode_id,
@@ -153,5 +155,5 @@ def _shard_of(home: Home, dataset: str, episode_id: str, letters: tuple[str, ...
     if episode_id not in live.live:
         some = ", ".join(list(live.live)[:5])
         raise ArtifactError(f"episode {episode_id!r} is not in {dataset}; it has {len(live.live)} episodes, such as {some}")
-    plan = BuildPlan.of(live, letters, settings)
+    plan = BuildPlan.of(home, live, letters, settings)
     return next(shard for shard in plan.shards if episode_id in shard.episodes)

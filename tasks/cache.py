@@ -37,9 +37,12 @@ def structure_key(structure: Structure, derivations: Sequence[Derivation], shard
     return ArtifactKey("structures", structure.letter, structure.version, structure, (shard.key, *derived))
 
 
-def evidence_key(structure: Structure, derivations: Sequence[Derivation], shard: Shard) -> ArtifactKey:
-    """Evidence answers the questions of the shard, which its key covers, from the structure built of the same shard."""
-    inputs = (shard.key, str(structure_key(structure, derivations, shard)))
+def evidence_key(structure: Structure, derivations: Sequence[Derivation], shard: Shard, router: str = "") -> ArtifactKey:
+    """Evidence answers the questions of the shard, which its key covers, from the structure built of the same shard.
+
+    `router` is the artifact of the trained weights that walk H; "" where none do.
+    """
+    inputs = (shard.key, str(structure_key(structure, derivations, shard)), *([router] if router else []))
     return ArtifactKey("evidence", structure.letter, EVIDENCE_VERSION, None, inputs)
 
 

@@ -12,11 +12,12 @@ from models.selector.evaluate import evaluate
 from models.selector.lookups import letters_of
 from models.selector.sandbox import PolicyError
 from models.selector.search import rejection
-from storage.artifacts import ArtifactKey, Home
+from storage.artifacts import ArtifactKey, Home, digest
 from storage.shards import writer_lock
 from tasks.outcomes import outcome_table
 from tasks.policies import CHAMPION, load_policy, policy_path
-from tasks.search import SelectorConfig, part_of, run_champion
+from tasks.search import part_of, run_champion
+from tasks.selector_config import SelectorConfig
 from tasks.sweep import Sweep
 from tasks.tracking import register_model
 
@@ -28,7 +29,7 @@ def save_champion(
 
     Returns the policy's name, whether it was promoted, and why.
     """
-    name = f"{config.metric}-split{config.split}-{str(key).rsplit('/', 1)[-1][:8]}"
+    name = f"{config.metric}-split{config.split}-{digest(str(key))[:8]}"
     policy = {
         "name": name,
         "dataset": sweep.dataset,

@@ -14,10 +14,12 @@ import pyarrow as pa
 
 from models.embedders import embedder
 from models.extract.digest import DigestConfig, digest
+from models.extract.events import EventsConfig, events
 from models.extract.rule_triples import RuleTriplesConfig, rule_triples
 from storage import schemas
 from storage.artifacts import Home
 from storage.shards import Shard, read_shard
+from storage.structures.event_table import events_schema
 from storage.structures.render import steps_by_episode
 from storage.structures.vector import VectorStructure
 from tasks.settings import Settings
@@ -95,6 +97,31 @@ class EmbeddingsDerivation:
 
 
 @dataclass(frozen=True)
+class EventsDerivation:
+    """One event per step with its vector (rows of `event_table.events_schema`)."""
+
+    events: EventsConfig
+    embedder: str
+    name: ClassVar[str] = "events"
+    version: ClassVar[int] = 1
+
+    @property
+    def config(self) -> Any:
+        return {"events": self.events, "embedder": self.embedder}
+
+    def table(self, home: Home, shard: Shard) -> pa.Table:
+        rows = [
+            {"episode_id": episode, **event._asdict()}
+            for episode, steps in steps_by_episode(read_shard(home, shard, "steps")).items()
+            for event in events(steps, self.events)
+        ]
+        vectors = embedder(self.embedder).embed_documents([row["content"] for row in rows])
+        schema = events_schema(vectors.shape[1])
+        table = pa.Table.from_pylist(rows, schema=schema.remove(schema.get_field_index("vector")))
+        return _vector_table(vectors, **dict(zip(table.column_names, table.columns, strict=True))).cast(schema)
+
+
+@dataclass(frozen=True)
 class QuestionVectorsDerivation:
     """One vector per question, for the access of V (columns question_id, episode_id, vector)."""
 
@@ -121,6 +148,7 @@ def derivations(settings: Settings) -> tuple[Derivation, ...]:
         DigestDerivation(settings.digest),
         RuleTriplesDerivation(settings.triples),
         EmbeddingsDerivation(vector, settings.embedder),
+        EventsDerivation(settings.events, settings.embedder),
     )
 
 

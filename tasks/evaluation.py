@@ -12,7 +12,7 @@ from models.selector.sandbox import Selection
 from models.splits import make_split
 from storage.artifacts import ArtifactError, ArtifactKey, Home
 from storage.shards import Dataset, load_dataset, read_shard
-from storage.structures import STRUCTURES
+from storage.structures import DEFAULT_LETTERS
 from tasks.cache import Assignment, answers_key, outcomes_key, support_key
 from tasks.cases import cases, episode_infos
 from tasks.plan import BuildPlan, ShardPlan
@@ -29,18 +29,19 @@ class EvaluationConfig:
     """What is compared on which questions.
 
     `policies` are words that `parse_policies` knows; `structures` are those at hand; `limit` takes the first episodes;
-    `split` keeps the test part of that split only; `audit` is a file of wrong gold answers; `max_tokens` stops the run
-    before it spends more.
+    `split` keeps the test part of that split only; `audit` is a file of wrong gold answers; `max_tokens` and
+    `max_cost` stop the run before it spends more.
     """
 
     policies: tuple[str, ...] = ("all",)
     metric: str = "f1"
-    structures: tuple[str, ...] = tuple(STRUCTURES)
+    structures: tuple[str, ...] = DEFAULT_LETTERS
     seed: int = 0
     limit: int | None = None
     split: int | None = None
     audit: str | None = None
     max_tokens: int | None = None
+    max_cost: float | None = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def plan_evaluation(home: Home, dataset: str, config: EvaluationConfig, settings
     """
     policies = parse_policies(home, dataset, config.policies, config.structures, config.seed)
     metric = resolve_metric(config.metric, dataset)
-    build = BuildPlan.of(require_dataset(home, dataset), config.structures, settings, config.limit)
+    build = BuildPlan.of(home, require_dataset(home, dataset), config.structures, settings, config.limit)
     judge = make_judge(settings).name if metric == JUDGE else ""
     answerer = make_answerer(settings).name
     test = _test_episodes(home, build, config)

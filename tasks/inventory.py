@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from storage.artifacts import Home
 from storage.catalog import ExportError, Part, live_part, write_catalog
+from storage.ledger import Ledger
 from storage.shards import TABLES, Dataset, datasets, load_dataset
 from storage.structures import STRUCTURES
 from storage.tables import TABLE
 from tasks.plan import BuildPlan, ShardPlan
+from tasks.prices import cost
 from tasks.report import latest_path
 from tasks.settings import Settings
 
-DERIVED = ("summary", "triples", "embeddings")
+DERIVED = ("summary", "triples", "embeddings", "events")
 RESULTS = ("answers", "outcomes")
 EXPORTED = (*TABLES, *DERIVED, "evidence", *RESULTS)
 
@@ -25,7 +28,7 @@ def table_parts(home: Home, dataset: Dataset, table: str, settings: Settings, li
         return [Part(f"{home.require(key)}/{TABLE}", "question_id") for key in latest.get(table, [])]
     if table not in EXPORTED:
         raise ExportError(f"there is no table {table!r}; the tables are {', '.join(EXPORTED)}")
-    plan = BuildPlan.of(dataset, tuple(STRUCTURES), settings, limit)
+    plan = BuildPlan.of(home, dataset, tuple(STRUCTURES), settings, limit)
     return [part for shard in plan.shards for part in _shard_parts(home, dataset, shard, table)]
 
 
@@ -54,11 +57,21 @@ def refresh_catalog(home: Home, settings: Settings) -> None:
 
 def status(home: Home, settings: Settings) -> dict[str, Any]:
     """Data sets with their sizes, built structures and last evaluation."""
-    return {"home": home.url, "datasets": [_dataset_status(home, load_dataset(home, n), settings) for n in datasets(home)]}
+    return {
+        "home": home.url,
+        "datasets": [_dataset_status(home, load_dataset(home, name), settings) for name in datasets(home)],
+        "ledger": ledger_json(home, settings),
+    }
+
+
+def ledger_json(home: Home, settings: Settings, run: str | None = None) -> list[dict[str, Any]]:
+    """What language models cost by stage and model, of one run or of all; `cost` is None without a price."""
+    totals = Ledger(home).totals(run)
+    return [{**asdict(spent), "tokens": spent.tokens, "cost": cost(settings.prices, spent)} for spent in totals]
 
 
 def _dataset_status(home: Home, dataset: Dataset, settings: Settings) -> dict[str, Any]:
-    plan = BuildPlan.of(dataset, tuple(STRUCTURES), settings)
+    plan = BuildPlan.of(home, dataset, tuple(STRUCTURES), settings)
     report = home.read_json(home.path("corpora", dataset.name, "ingest.json")) or {}
     latest = home.read_json(latest_path(home, dataset.name)) or {}
     manifests = {str(key): home.manifest(key) for key in plan.artifacts()}

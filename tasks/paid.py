@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 from models.answer import Answer, AnswerTask
@@ -13,8 +14,10 @@ from models.llm.chat import Chat, ChatRequest, Completion
 from models.tokens import count_tokens
 from storage.artifacts import Home, digest
 from storage.journal import Journal
+from storage.ledger import Spent
 from tasks.budget import budget
-from tasks.readers import EXTRACTIVE, make_answerer, make_judge
+from tasks.meter import metered
+from tasks.readers import EXTRACTIVE, make_answerer, make_judge, model
 from tasks.settings import Settings
 
 BATCH = 64
@@ -26,7 +29,7 @@ JUDGE_TOKENS = 64
 
 def paid_answers(home: Home, settings: Settings, tasks: Sequence[AnswerTask], budget_id: str) -> list[Answer]:
     """Answers in order. Those of a language model are journalled as they arrive and never asked for twice."""
-    answerer = make_answerer(settings)
+    answerer = make_answerer(settings, partial(metered, home, budget_id))
     if settings.answerer == EXTRACTIVE:
         return answerer.answer(tasks)
     journal = Journal(home, "answer")
@@ -34,12 +37,12 @@ def paid_answers(home: Home, settings: Settings, tasks: Sequence[AnswerTask], bu
     found = {key: _answer(value) for key in keys if (value := journal.get(key)) is not None}
     first = {key: i for i, key in reversed(list(enumerate(keys))) if key not in found}  # equal prompts are asked once
     for batch in _batches(sorted(first.values())):
-        budget(budget_id).check(sum(_expected_tokens(tasks[i], settings) for i in batch))
+        prompts = sum(_prompt_tokens(tasks[i], settings) for i in batch)
+        _check(budget_id, "answer", model(settings.answerer), prompts, len(batch) * settings.compose.answer_tokens)
 
         def keep(position: int, answer: Answer, batch: Sequence[int] = batch) -> None:
             key = keys[batch[position]]
             found[key] = answer
-            budget(budget_id).spend(answer.prompt_tokens + answer.completion_tokens)
             if answer.status == "ok":  # an error is asked again next time
                 journal.put(key, answer.question_id.rsplit("/", 1)[0], asdict(answer))
 
@@ -58,9 +61,13 @@ def _answer(value: dict[str, Any]) -> Answer:
     return Answer(**{**value, "truncated": tuple(value["truncated"])})
 
 
-def _expected_tokens(task: AnswerTask, settings: Settings) -> int:
-    composed = compose(task.question, task.task, task.sections, settings.compose)
-    return composed.prompt_tokens + settings.compose.answer_tokens
+def _prompt_tokens(task: AnswerTask, settings: Settings) -> int:
+    return compose(task.question, task.task, task.sections, settings.compose).prompt_tokens
+
+
+def _check(budget_id: str, stage: str, chat: Chat, prompt_tokens: int, completion_tokens: int) -> None:
+    """Stop before calls that the run's budget has no room for."""
+    budget(budget_id).check(Spent(stage, chat.name, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens))
 
 
 def _batches(indices: Sequence[int]) -> Iterator[Sequence[int]]:
@@ -78,34 +85,34 @@ def paid_completions(
     keys = [digest([stage, chat.name, asdict(request)]) for request in requests]
     found = {key: Completion(**value) for key in keys if (value := journal.get(key)) is not None}
     first = {key: i for i, key in reversed(list(enumerate(keys))) if key not in found}
+    counted = metered(home, budget_id, stage, chat)
     for batch in _batches(sorted(first.values())):
         asked = [requests[i] for i in batch]
         prompts = count_tokens([message.content for request in asked for message in request.messages])
-        budget(budget_id).check(sum(prompts) + sum(request.max_tokens for request in asked))
+        _check(budget_id, stage, chat, sum(prompts), sum(request.max_tokens for request in asked))
 
         def keep(position: int, completion: Completion, batch: Sequence[int] = batch) -> None:
             key = keys[batch[position]]
             found[key] = completion
-            budget(budget_id).spend(completion.prompt_tokens + completion.completion_tokens)
             if completion.status == "ok":
                 journal.put(key, episodes[batch[position]], asdict(completion))
 
-        chat.complete(asked, keep)
+        counted.complete(asked, keep)
     return [found[key] for key in keys]
 
 
 def paid_judgements(home: Home, settings: Settings, items: Sequence[JudgeItem], budget_id: str) -> list[Judgement]:
     """Verdicts in order, journalled as they arrive; a verdict that is in the journal is not paid for again."""
-    judge = make_judge(settings)
+    judge = make_judge(settings, partial(metered, home, budget_id))
     journal = Journal(home, "judge")
     keys = [digest(["judge", judge.name, settings.judging, asdict(item)]) for item in items]
     found = {i: Judgement(**value) for i, key in enumerate(keys) if (value := journal.get(key)) is not None}
     for batch in _batches([i for i in range(len(items)) if i not in found]):
-        budget(budget_id).check(sum(len(items[i].prediction + items[i].reference) // 3 + JUDGE_TOKENS for i in batch))
+        prompts = sum(len(items[i].prediction + items[i].reference) // 3 for i in batch)
+        _check(budget_id, "judge", model(settings.judge), prompts, len(batch) * JUDGE_TOKENS)
 
         def keep(position: int, judgement: Judgement, batch: Sequence[int] = batch) -> None:
             found[batch[position]] = judgement
-            budget(budget_id).spend(judgement.prompt_tokens + judgement.completion_tokens)
             if judgement.verdict != "error":
                 journal.put(keys[batch[position]], judgement.question_id.rsplit("/", 1)[0], asdict(judgement))
 

@@ -15,6 +15,7 @@ from storage.shards import Dataset, Shard
 from storage.structures.base import BuiltShard, Structure
 from tasks.cache import derived_key, evidence_key, structure_key
 from tasks.derivations import Derivation, QuestionVectorsDerivation, derivations
+from tasks.routers import router_in_use
 from tasks.settings import Settings
 
 
@@ -40,20 +41,26 @@ class ShardPlan:
 
 @dataclass(frozen=True)
 class BuildPlan:
-    """The artifacts of the live shards of a data set, for the chosen structures."""
+    """The artifacts of the live shards of a data set, for the chosen structures. `router` walks H; "" means fixed rules."""
 
     structures: dict[str, Structure]
     shards: tuple[ShardPlan, ...]
+    router: str = ""
 
     @classmethod
-    def of(cls, dataset: Dataset, letters: tuple[str, ...], settings: Settings, limit: int | None = None) -> BuildPlan:
-        """Plan the first `limit` live episodes (all by default); a shard is planned whole."""
+    def of(
+        cls, home: Home, dataset: Dataset, letters: tuple[str, ...], settings: Settings, limit: int | None = None
+    ) -> BuildPlan:
+        """Plan the first `limit` live episodes (all by default); a shard is planned whole.
+
+        The home tells which trained router is in use; nothing else of it decides the plan.
+        """
+        router = router_in_use(home, dataset.name, settings) if "H" in letters else ""
         structures = {letter: settings.structure(letter) for letter in letters}
         made = derivations(settings)
-        plans = (
-            _plan(shard, episodes, structures, made, settings) for shard, episodes in dataset.live_shards(limit).items()
-        )
-        return cls(structures, tuple(plans))
+        live = dataset.live_shards(limit).items()
+        plans = (_plan(shard, episodes, structures, made, settings, router) for shard, episodes in live)
+        return cls(structures, tuple(plans), router)
 
     def artifacts(self) -> Iterator[ArtifactKey]:
         for plan in self.shards:
@@ -70,6 +77,7 @@ def _plan(
     structures: dict[str, Structure],
     made: tuple[Derivation, ...],
     settings: Settings,
+    router: str,
 ) -> ShardPlan:
     needed = {name for structure in structures.values() for name in structure.derives}
     asks_by_vector = any(map(needs_vectors, structures.values()))
@@ -79,14 +87,17 @@ def _plan(
         episodes,
         {d.name: (d, derived_key(d, shard)) for d in made if d.name in needed},
         {letter: structure_key(structure, made, shard) for letter, structure in structures.items()},
-        {letter: evidence_key(structure, made, shard) for letter, structure in structures.items()},
+        {
+            letter: evidence_key(structure, made, shard, router if letter == "H" else "")
+            for letter, structure in structures.items()
+        },
         None if vectors is None else (vectors, derived_key(vectors, shard)),
     )
 
 
 def needs_vectors(structure: Structure) -> bool:
     """Whether the structure is asked by the question's vector."""
-    return "embeddings" in structure.derives
+    return not {"embeddings", "events"}.isdisjoint(structure.derives)
 
 
 def built(home: Home, key: str) -> BuiltShard:

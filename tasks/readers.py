@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 from models.answer import Answerer, ChatAnswerer
@@ -15,20 +16,29 @@ EXTRACTIVE = "extractive"
 
 
 @lru_cache(maxsize=4)
-def _chat(spec: str) -> Chat:
-    """One model per process and spec: a local model is loaded once, a client keeps its connections."""
+def model(spec: str) -> Chat:
+    """The language model of a spec. One per process and spec: it is loaded once, and a client keeps its connections."""
     return chat(spec)
 
 
-def make_answerer(settings: Settings) -> Answerer:
+Meter = Callable[[str, Chat], Chat]
+"""From a stage and a model to the model with its calls counted (`tasks/meter.py`)."""
+
+
+def unmetered(stage: str, model: Chat) -> Chat:
+    """The model itself, for those who want its name only."""
+    return model
+
+
+def make_answerer(settings: Settings, meter: Meter = unmetered) -> Answerer:
     """The answerer that the settings name."""
     if settings.answerer == EXTRACTIVE:
         return ExtractiveAnswerer(settings.extractive)
-    return ChatAnswerer(_chat(settings.answerer), settings.answer)
+    return ChatAnswerer(meter("answer", model(settings.answerer)), settings.answer)
 
 
-def make_judge(settings: Settings) -> ChatJudge:
+def make_judge(settings: Settings, meter: Meter = unmetered) -> ChatJudge:
     """The judge that the settings name. `SettingsError` when there is none."""
     if not settings.judge:
         raise SettingsError("--metric judge needs a judge: give --judge openai:MODEL or llamacpp:PATH")
-    return ChatJudge(_chat(settings.judge), settings.judging)
+    return ChatJudge(meter("judge", model(settings.judge)), settings.judging)

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
-from importlib import metadata
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +19,7 @@ from storage.corpora.locomo import read_audit
 from storage.shards import load_dataset, read_shard
 from storage.tables import TABLE
 from tasks.evaluation import SUPPORT, Evaluation
+from tasks.pages import HTML, MARKDOWN, origin, page_paths, show_page, write_page
 from tasks.sections import evidence_rows, letters_of
 from tasks.tracking import RunRecord, log_runs
 
@@ -43,13 +40,11 @@ def write_report(home: Home, evaluation: Evaluation, audit: str | None) -> dict[
     key = _key(evaluation, wrong)
     if not home.has(key):
         data, summary = _report(home, evaluation, wrong)
-        page, markdown = render_html(data), render_markdown(data)
-        summary["run_id"] = _log(home, evaluation, data, summary, page, markdown)
-        with home.write(key) as draft:
-            (draft.folder / "report.html").write_text(page, encoding="utf-8")
-            (draft.folder / "report.md").write_text(markdown, encoding="utf-8")
-            (draft.folder / "summary.json").write_text(canonical_json(summary), encoding="utf-8")
-        _show_in_prefect(evaluation.dataset, markdown, summary)
+        texts = {HTML: render_html(data), MARKDOWN: render_markdown(data)}
+        summary["run_id"] = _log(home, evaluation, data, summary, texts)
+        write_page(home, key, {**texts, "summary.json": canonical_json(summary)})
+        show_page(evaluation.dataset, "report", texts[MARKDOWN])
+        _show_scores(evaluation.dataset, summary)
     home.replace_json(
         latest_path(home, evaluation.dataset),
         {
@@ -65,7 +60,7 @@ def read_report(home: Home, key: str) -> dict[str, Any]:
     """The summary of a report with the paths of its pages."""
     folder = home.require(key)
     summary: dict[str, Any] = json.loads(home.fs.cat_file(f"{folder}/summary.json"))
-    return {**summary, "report": f"{folder}/report.html", "markdown": f"{folder}/report.md"}
+    return {**summary, **page_paths(home, key)}
 
 
 def read_latest(home: Home, dataset: str) -> dict[str, Any]:
@@ -111,9 +106,7 @@ def _report(home: Home, evaluation: Evaluation, wrong: Mapping[str, str]) -> tup
         structures=tuple(_structure_row(letter, access[letter], evaluation, costs[letter]) for letter in access),
         warnings=_warnings(home, evaluation.dataset),
         notes=_notes(evaluation),
-        command=shlex.join(["strata", *sys.argv[1:]]),
-        versions={name: metadata.version(name) for name in ("strata", "prefect", "mlflow", "duckdb", "lancedb", "pyarrow")},
-        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        **origin(),
     )
     return data, _summary(evaluation, scores, supports, access)
 
@@ -279,23 +272,22 @@ def _access_json(summary: AccessSummary) -> dict[str, Any]:
     return {name: getattr(summary, name) for name in names}
 
 
-def _show_in_prefect(dataset: str, markdown: str, summary: Mapping[str, Any]) -> None:
-    from prefect.artifacts import create_markdown_artifact, create_table_artifact
+def _show_scores(dataset: str, summary: Mapping[str, Any]) -> None:
+    from prefect.artifacts import create_table_artifact
     from prefect.context import FlowRunContext
 
     if FlowRunContext.get() is None:
         return
     columns = ("policy", "score", "n", "errors", "parse_errors", "evidence_tokens", "structures_per_question", "support")
-    create_markdown_artifact(markdown, key=f"strata-{dataset}-report", description=f"Report of {dataset}")
     table = [{name: policy[name] for name in columns} for policy in summary["policies"]]
     create_table_artifact(table, key=f"strata-{dataset}-scores", description=f"Scores of {dataset}")
 
 
-def _log(home: Home, evaluation: Evaluation, data: ReportData, summary: Mapping[str, Any], page: str, markdown: str) -> str:
+def _log(home: Home, evaluation: Evaluation, data: ReportData, summary: Mapping[str, Any], pages: Mapping[str, str]) -> str:
     """One MLflow run for the evaluation with a child per policy; return its id."""
     params = {"metric": evaluation.metric, "answerer": evaluation.answerer, "judge": evaluation.judge or "none"}
     tags = {"dataset": evaluation.dataset, "dataset_hash": load_dataset(home, evaluation.dataset).digest}
-    texts = {"report.html": page, "report.md": markdown, "settings.json": canonical_json(evaluation.settings)}
+    texts = {**pages, "settings.json": canonical_json(evaluation.settings)}
     parent = RunRecord(f"evaluate {evaluation.metric}", {**params, "policies": len(data.policies)}, {}, tags, texts)
     children = [
         RunRecord(policy["policy"], {**params, "policy": policy["policy"]}, _metrics(policy), tags)

@@ -7,68 +7,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
-from models.llm.backends import chat
 from models.selector.contract import Case, Evaluation, OutcomeTable
 from models.selector.evaluate import evaluate
 from models.selector.llm_proposer import LLMProposer
 from models.selector.lookups import letters_of
 from models.selector.proposer import Proposer
 from models.selector.sandbox import Selection, select
-from models.selector.search import SearchConfig, SearchResult, search
+from models.selector.search import SearchResult, search
 from models.selector.subsets import subset_name
 from models.selector.templates import FAMILIES, TemplateProposer
 from models.splits import Split, make_split, questions_of
 from storage.artifacts import ArtifactError, ArtifactKey, Draft, Home, canonical_json
-from storage.structures import STRUCTURES
 from tasks.artifact_task import artifact_task
+from tasks.budget import open_budget
 from tasks.cases import episode_infos
+from tasks.meter import metered
 from tasks.outcomes import outcome_table
+from tasks.readers import Meter, model, unmetered
+from tasks.selector_config import TEMPLATES, SelectorConfig
 from tasks.settings import Settings
-from tasks.sweep import Sweep, SweepConfig, plan_sweep
+from tasks.sweep import Sweep, plan_sweep
 
 VERSION = 1
-TEMPLATES = "templates"
 RESULT = "search.json"
-
-
-@dataclass(frozen=True)
-class SelectorConfig:
-    """What is searched and how. The outcomes are those of a sweep with the same structures and metric.
-
-    `proposer` is `templates` or a language model (a spec as for answerers); `cost` is lambda and `beta` the UCB coefficient
-    (MESA, Appendix B.2); `metadata` False hides capability, domain and task type from policies; `use_priors` False is the
-    ablation without prior directions; `tell_errors` False keeps summaries of failures from the proposer.
-    """
-
-    structures: tuple[str, ...] = tuple(STRUCTURES)
-    metric: str = "f1"
-    split: int = 0
-    proposer: str = TEMPLATES
-    iterations: int = 30
-    cost: float = 1e-6
-    beta: float = 0.08
-    seed: int = 0
-    metadata: bool = True
-    use_priors: bool = True
-    tell_errors: bool = True
-
-    @property
-    def sweep(self) -> SweepConfig:
-        return SweepConfig(structures=self.structures, metric=self.metric, cost=self.cost)
-
-    @property
-    def search(self) -> SearchConfig:
-        return SearchConfig(
-            self.iterations,
-            self.cost,
-            self.beta,
-            self.seed,
-            use_priors=self.use_priors,
-            tell_errors=self.tell_errors,
-        )
 
 
 def finished_sweep(home: Home, dataset: str, config: SelectorConfig, settings: Settings) -> Sweep:
@@ -106,14 +71,17 @@ def search_split(home: Home, draft: Draft, dataset: str, config: SelectorConfig,
     sweep = finished_sweep(home, dataset, config, settings)
     table = outcome_table(home, sweep, config.structures, config.metadata)
     split = split_of(home, sweep, config.split)
-    proposer = _proposer(config)
+    proposer = _proposer(config, partial(metered, home, open_budget()))
     result = search(part_of(table, split.train), part_of(table, split.validation), proposer, config.search)
     (draft.folder / RESULT).write_text(canonical_json(_result_json(result, config, split)), encoding="utf-8")
-    draft.manifest["tokens"] = sum(getattr(proposer, name, 0) for name in ("prompt_tokens", "completion_tokens"))
+    if isinstance(proposer, LLMProposer):
+        draft.manifest["tokens"] = proposer.usage.prompt_tokens + proposer.usage.completion_tokens
 
 
-def _proposer(config: SelectorConfig) -> Proposer:
-    return TemplateProposer(FAMILIES) if config.proposer == TEMPLATES else LLMProposer(chat(config.proposer))
+def _proposer(config: SelectorConfig, meter: Meter = unmetered) -> Proposer:
+    if config.proposer == TEMPLATES:
+        return TemplateProposer(FAMILIES)
+    return LLMProposer(meter("propose", model(config.proposer)))
 
 
 def _result_json(result: SearchResult, config: SelectorConfig, split: Split) -> dict[str, Any]:

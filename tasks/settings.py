@@ -23,6 +23,7 @@ from pydantic import TypeAdapter, ValidationError
 from models.answer import AnswerConfig
 from models.compose import ComposeConfig
 from models.extract.digest import DigestConfig
+from models.extract.events import EventsConfig
 from models.extract.rule_triples import RuleTriplesConfig
 from models.extractive import ExtractiveConfig
 from models.judge import JudgeConfig
@@ -32,6 +33,8 @@ from storage.sanitize import SanitizeConfig
 from storage.shards import ShardConfig
 from storage.structures import STRUCTURES
 from storage.structures.base import Structure
+from tasks.prices import Price
+from tasks.selector_config import SelectorConfig
 
 T = TypeVar("T")
 
@@ -42,7 +45,11 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True)
 class Settings:
-    """Every part's settings. `corpora` and `structures` hold changed fields by name, the others whole dataclasses."""
+    """Every part's settings. `corpora` and `structures` hold changed fields by name, the others whole dataclasses.
+
+    `selector` holds the defaults of `strata search` and `strata ablate selector`.
+    `router` walks structure H: `champion` (fixed rules while there is none), `none`, or the artifact of a training.
+    """
 
     corpora: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     sanitize: SanitizeConfig = field(default_factory=SanitizeConfig)
@@ -50,12 +57,16 @@ class Settings:
     structures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     digest: DigestConfig = field(default_factory=DigestConfig)
     triples: RuleTriplesConfig = field(default_factory=RuleTriplesConfig)
+    events: EventsConfig = field(default_factory=EventsConfig)
+    router: str = "champion"
     embedder: str = "minilm"
     answerer: str = "extractive"
     answer: AnswerConfig = field(default_factory=AnswerConfig)
     extractive: ExtractiveConfig = field(default_factory=ExtractiveConfig)
     judge: str = ""
     judging: JudgeConfig = field(default_factory=JudgeConfig)
+    selector: SelectorConfig = field(default_factory=SelectorConfig)
+    prices: Mapping[str, Price] = field(default_factory=dict)
 
     @property
     def compose(self) -> ComposeConfig:

@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 from models.selector.subsets import SEPARATOR, all_subsets
 from storage.artifacts import MANIFEST, ArtifactKey, Home
 from storage.shards import read_shard
-from storage.structures import STRUCTURES
 from storage.tables import TABLE
 from tasks.cache import Assignment, answers_key, outcomes_key, support_key
 from tasks.evaluation import JUDGE, SUPPORT, require_dataset, require_evidence, resolve_metric
 from tasks.plan import BuildPlan, ShardPlan
 from tasks.readers import make_answerer, make_judge
+from tasks.selector_config import SweepConfig
 from tasks.settings import Settings
 
 ADVERSARIAL = "adversarial"
@@ -29,21 +29,6 @@ ADVERSARIAL = "adversarial"
 
 Pair = tuple[str, str]
 """(question id, subset)."""
-
-
-@dataclass(frozen=True)
-class SweepConfig:
-    """Which structures and questions, and how they are scored. `cost` is lambda of the objective.
-
-    `episodes` empty means all; `max_tokens` is a hard stop.
-    """
-
-    structures: tuple[str, ...] = tuple(STRUCTURES)
-    metric: str = "f1"
-    limit: int | None = None
-    cost: float = 1e-6
-    episodes: tuple[str, ...] = ()
-    max_tokens: int | None = None
 
 
 @dataclass(frozen=True)
@@ -117,7 +102,7 @@ class Sweep:
 def plan_sweep(home: Home, dataset: str, config: SweepConfig, settings: Settings, retry: bool = True) -> Sweep:
     """Plan a sweep; raises as `tasks.evaluation.plan_evaluation` does. With `retry`, answers that are errors are missing."""
     metric = resolve_metric(config.metric, dataset)
-    build = BuildPlan.of(require_dataset(home, dataset), config.structures, settings, config.limit)
+    build = BuildPlan.of(home, require_dataset(home, dataset), config.structures, settings, config.limit)
     require_evidence(
         home, dataset, config.structures, [str(key) for shard in build.shards for key in shard.evidence.values()]
     )

@@ -1,88 +1,107 @@
-"""What a finished sweep says: counts, the analysis of MESA's section 3.2, and what a prefix cache can reuse."""
+"""What a finished sweep says: counts, the analysis of MESA's section 3.2, what a prefix cache can reuse; and its page."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
-
-import numpy as np
 
 from models.compose import PREFIX_ORDER
 from models.prefix_cache import PrefixReuse, PromptParts, prefix_reuse
 from models.prompts.answer import HEADINGS, render
+from models.report.learning import SweepPage
+from models.selector.ablation import AblationConfig, AblationRow, ablate
+from models.selector.analysis import SweepAnalysis, analyse
 from models.selector.contract import OutcomeTable
-from models.selector.lookups import KINDS, best_by, oracle, shares_of_groups, shares_of_questions
+from models.selector.lookups import ANY
 from models.selector.subsets import ORDER, SEPARATOR
+from models.splits import SPLITS
 from models.tokens import count_tokens
 from storage.artifacts import Home, canonical_json, digest
 from storage.shards import load_dataset
 from tasks.outcomes import outcome_table
+from tasks.pages import publish, structure_names
+from tasks.search import part_of, split_of
 from tasks.sections import ShardEvidence
-from tasks.sweep import Sweep, SweepConfig, sweep_rows
+from tasks.selector_config import SweepConfig
+from tasks.sweep import Sweep, sweep_rows
 from tasks.tracking import RunRecord, log_runs
 
 
 def write_sweep_report(home: Home, sweep: Sweep, config: SweepConfig) -> dict[str, Any]:
-    """Summarise a finished sweep, log it to MLflow where anything was new, and return the summary."""
-    rows = sweep_rows(home, sweep)
-    states = Counter(row["status"] for row in rows)
+    """Summarise a finished sweep; its page and MLflow run are made where its numbers are new. Return the summary."""
+    page = sweep_page(home, sweep, config)
     summary = {
         "dataset": sweep.dataset,
         "metric": sweep.metric,
-        "answerer": sweep.settings.answerer if sweep.needs_answers else "none",
+        "answerer": page.answerer or "none",
         "judge": sweep.judge,
         "structures": list(config.structures),
-        "questions": sweep.questions,
+        "questions": page.questions,
         "subsets": len(sweep.subsets),
-        "outcomes": len(rows),
+        "outcomes": page.outcomes,
         "new": sweep.missing,
-        "errors": states["error"],
-        "parse_errors": states["parse_error"],
-        **analyse(outcome_table(home, sweep, config.structures), config.cost),
-        "prefix_cache": {name: _reuse_json(reuse) for name, reuse in prefix_orders(home, sweep).items()},
+        "errors": page.errors,
+        "parse_errors": page.parse_errors,
+        **_analysis_json(page.analysis),
+        "held_out": [asdict(row) for row in page.held_out],
+        "prefix_cache": {name: _reuse_json(reuse) for name, reuse in page.reuse.items()},
     }
-    if sweep.missing:
-        summary["run_id"] = _log(home, sweep, summary)
-    return summary
+    return {**summary, **publish(home, "sweep", page, lambda texts: _log(home, sweep, summary, texts))}
 
 
-def analyse(table: OutcomeTable, cost: float) -> dict[str, Any]:
-    """Per subset means, the best subset by domain and capability, sizes of the best, and the per-question oracle.
+def sweep_page(home: Home, sweep: Sweep, config: SweepConfig) -> SweepPage:
+    """Everything that a finished sweep says."""
+    rows = sweep_rows(home, sweep)
+    states = Counter(row["status"] for row in rows)
+    table = outcome_table(home, sweep, config.structures)
+    return SweepPage(
+        title=f"{sweep.dataset}: every subset of {', '.join(config.structures)}",
+        dataset=sweep.dataset,
+        metric=sweep.metric,
+        answerer=sweep.settings.answerer if sweep.needs_answers else "",
+        judge=sweep.judge,
+        cost=config.cost,
+        structures=structure_names(config.structures),
+        questions=sweep.questions,
+        outcomes=len(rows),
+        errors=states["error"],
+        parse_errors=states["parse_error"],
+        analysis=analyse(table, config.cost),
+        reuse=prefix_orders(home, sweep),
+        held_out=_held_out(home, sweep, table, config.cost),
+        splits=SPLITS,
+    )
 
-    These describe the outcomes that they are computed from; nothing here is a held-out result.
-    """
-    subsets = [
-        {"subset": name, "score": float(score), "evidence_tokens": float(tokens), "objective": float(score - cost * tokens)}
-        for name, score, tokens in zip(
-            table.subsets, np.nanmean(table.scores, axis=0), table.tokens.mean(axis=0), strict=True
-        )
-    ]
-    groups = {kind: best_by(table, cost, kind) for kind in KINDS}
-    choice = oracle(table, cost)
-    at = [table.subsets.index(subset) for subset in choice]
-    questions = np.arange(len(choice))
+
+def _held_out(home: Home, sweep: Sweep, table: OutcomeTable, cost: float) -> tuple[AblationRow, ...]:
+    """Fixed selection on the test parts (MESA, Table 9); none when the swept episodes are too few to be split."""
+    splits = [split_of(home, sweep, number) for number in range(SPLITS)]
+    parts = [part_of(table, episodes) for split in splits for episodes in (split.train, split.validation, split.test)]
+    if not all(part.cases for part in parts):
+        return ()
+    return ablate(table, splits, {}, AblationConfig(cost, reference="")).rows
+
+
+def _analysis_json(analysis: SweepAnalysis) -> dict[str, Any]:
+    """Per subset means, the best subset by domain and capability, sizes of the best, and the per-question oracle."""
+    score, tokens = analysis.oracle or (None, None)
     return {
-        "by_subset": subsets,
+        "by_subset": [
+            {"subset": b.subset, "score": b.score, "evidence_tokens": b.tokens, "objective": b.objective}
+            for b in analysis.subsets
+        ],
         "best": {
             kind: [
-                {"cell": [c for c in best.cell if c != "*"], "subset": best.subset, "score": best.score} for best in found
+                {"cell": [c for c in group.cell if c != ANY], "subset": group.best.subset, "score": group.best.score}
+                for group in groups
             ]
-            for kind, found in groups.items()
+            for kind, groups in analysis.groups.items()
         },
-        "best_sizes": {
-            "categories": _shares_json(shares_of_groups([*groups["domain"], *groups["capability"]], table)),
-            "questions": _shares_json(shares_of_questions(table, cost)),
-        },
-        "oracle": {
-            "score": float(np.nanmean(table.scores[questions, at])),
-            "evidence_tokens": float(table.tokens[questions, at].mean()),
-        },
+        "best_sizes": {name: asdict(sizes) for name, sizes in analysis.sizes.items()},
+        "oracle": {"score": score, "evidence_tokens": tokens},
     }
-
-
-def _shares_json(shares: Any) -> dict[str, int]:
-    return {name: getattr(shares, name) for name in ("single", "intermediate", "full", "undecided")}
 
 
 def prefix_orders(home: Home, sweep: Sweep) -> dict[str, PrefixReuse]:
@@ -117,7 +136,7 @@ def _reuse_json(reuse: PrefixReuse) -> dict[str, float]:
     }
 
 
-def _log(home: Home, sweep: Sweep, summary: Mapping[str, Any]) -> str:
+def _log(home: Home, sweep: Sweep, summary: Mapping[str, Any], pages: Mapping[str, str]) -> str:
     metrics = {f"score/{entry['subset']}": entry["score"] for entry in summary["by_subset"]}
     metrics |= {f"evidence_tokens/{entry['subset']}": entry["evidence_tokens"] for entry in summary["by_subset"]}
     record = RunRecord(
@@ -125,6 +144,6 @@ def _log(home: Home, sweep: Sweep, summary: Mapping[str, Any]) -> str:
         params={name: summary[name] or "none" for name in ("metric", "answerer", "judge", "questions", "subsets")},
         metrics={**metrics, "outcomes": float(summary["outcomes"]), "new": float(summary["new"])},
         tags={"dataset": sweep.dataset, "dataset_hash": load_dataset(home, sweep.dataset).digest},
-        texts={"sweep.json": canonical_json(summary), "settings.json": canonical_json(sweep.settings)},
+        texts={**pages, "sweep.json": canonical_json(summary), "settings.json": canonical_json(sweep.settings)},
     )
     return log_runs(home, sweep.dataset, "sweep", record)

@@ -161,7 +161,7 @@ def holds(table: pa.Table, mark: str) -> bool:
 
 
 def build_plan(run: Run) -> BuildPlan:
-    return BuildPlan.of(run.pipeline.live, tuple(STRUCTURES), run.pipeline.settings)
+    return BuildPlan.of(run.pipeline.home, run.pipeline.live, tuple(STRUCTURES), run.pipeline.settings)
 
 
 def answer_tasks(run: Run) -> list[AnswerTask]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
+from typing import Any
 
 VERSION = 1
 
@@ -22,13 +24,42 @@ _CLOSING = """Is the predicted answer correct? Respond with ONLY "yes" or "no". 
 Answer:"""  # noqa: E501
 
 
-def digest() -> str:
+_EXAMPLES = """Examples:
+
+Question: Which door did the agent open at step 4?
+Reference Answer: the blue door
+Predicted Answer: It opened the door that is blue.
+Answer: yes
+
+Question: Which door did the agent open at step 4?
+Reference Answer: the blue door
+Predicted Answer: the red door
+Answer: no
+
+Question: How many files were changed, and which?
+Reference Answer: two, a.py and b.py
+Predicted Answer: Two files were changed.
+Answer: no"""
+"""Not of the paper and of no data set: they help small models, which else say no to nearly everything."""
+
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"verdict": {"enum": ["yes", "no"]}},
+    "required": ["verdict"],
+    "additionalProperties": False,
+}
+"""For a constrained reply, where a model would else write around a yes or no."""
+
+
+def digest(examples: bool = False) -> str:
     """Names this prompt in cache keys (16 hex digits): it changes with the version and with every word of the text."""
-    parts = json.dumps([VERSION, _OPENING, _QUESTION, _REFERENCE, _PREDICTION, _CLOSING])
+    shown = [_EXAMPLES] if examples else []
+    parts = json.dumps([VERSION, _OPENING, *shown, _QUESTION, _REFERENCE, _PREDICTION, _CLOSING])
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
-def render(question: str, reference: str, prediction: str, context: str = "") -> str:
+def render(question: str, reference: str, prediction: str, context: str = "", examples: bool = False) -> str:
     """The prompt. `context` is what the judge may know of the episode, such as its task; empty leaves it out."""
-    parts = [_OPENING, context, _QUESTION + question, _REFERENCE + reference, _PREDICTION + prediction, _CLOSING]
+    shown = _EXAMPLES if examples else ""
+    parts = [_OPENING, shown, context, _QUESTION + question, _REFERENCE + reference, _PREDICTION + prediction, _CLOSING]
     return "\n\n".join(part for part in parts if part.strip())

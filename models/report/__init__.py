@@ -1,6 +1,7 @@
-"""Report pages of an evaluation: `ReportData` in, Markdown, self-contained HTML or SVG figures out.
+"""Report pages: plain data in, Markdown, self-contained HTML or SVG figures out. Nothing needs the network.
 
-`data` says what a report holds, `tables`, `figures` and `svg` lay it out, `page` joins them. Nothing needs the network.
+Of an evaluation, `data` says what the page holds, `tables` and `figures` lay it out, `page` joins them; of a sweep, a search
+and an ablation, `learning`, `learning_tables`, `learning_figures` and `learning_page`. `document` and `svg` are for all.
 """
 
 from models.report.data import Comparison, PolicyRow, ReportData, StructureRow

@@ -59,11 +59,12 @@ class Comparison:
     difference: Difference
 
 
-@dataclass(frozen=True, slots=True)
-class ReportData:
-    """One evaluation. `metric` is a key of `METRIC_TITLES` or any name; `judge` is empty when no model judged.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageData:
+    """What every page says. `metric` is a key of `METRIC_TITLES` or any name; `answerer` and `judge` are empty when no model
+    answered or judged.
 
-    `warnings` counts what ingest repaired or left out; `command` and `versions` say how to get the same numbers again.
+    `command` and `versions` say how to get the same numbers again; `level` is that of every interval.
     """
 
     title: str
@@ -71,11 +72,6 @@ class ReportData:
     metric: str
     answerer: str
     judge: str = ""
-    split: str = ""
-    policies: tuple[PolicyRow, ...] = ()
-    structures: tuple[StructureRow, ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
-    warnings: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     command: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -93,8 +89,20 @@ class ReportData:
     @property
     def measured(self) -> str:
         """Metric, answerer and judge in one phrase: the heading of every table and figure."""
+        answers = f", answers by {self.answerer}" if self.answerer else ""
         judged = f", judged by {self.judge}" if self.judge else ""
-        return f"{self.metric_title}, answers by {self.answerer}{judged}"
+        return f"{self.metric_title}{answers}{judged}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportData(PageData):
+    """One evaluation. `warnings` counts what ingest repaired or left out."""
+
+    split: str = ""
+    policies: tuple[PolicyRow, ...] = ()
+    structures: tuple[StructureRow, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    warnings: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def ranked(self) -> tuple[PolicyRow, ...]:

@@ -6,11 +6,21 @@ import io
 import re
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
 INK = "#767676"
 """All lines and letters: a grey with a contrast of 4.5:1 on white and on black. A page may replace it by `currentColor`."""
+
+BRIGHT_INK = "#767677"
+"""The same grey to the eye, for letters on a coloured ground. A page may replace it by the colour of its own text."""
+
+ACCENT = "#2f7fd6"
+"""The colour of what a figure is about."""
+
+SERIES = ((ACCENT, "o"), ("#d9822b", "s"), ("#2e9e6b", "D"), ("#9a6dd7", "^"), ("#d1495b", "v"), ("#3aa6a6", "P"))
+"""Colours and markers of the lines of a figure, as many as the eye can tell apart."""
 
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "http://www.w3.org/1999/xlink"
@@ -37,8 +47,26 @@ _STYLE: dict[Any, Any] = {
 }
 
 
-def draw(name: str, description: str, size: tuple[float, float], plot: Callable[[Any], None]) -> str:
-    """The SVG element of a figure of `size` inches; `plot` fills its one axes.
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure that is drawn when it is needed. `description` says what it shows, `caption` how to read it."""
+
+    name: str
+    description: str
+    caption: str
+    size: tuple[float, float]
+    plot: Callable[[Any], None]
+    projection: str | None = None
+
+    def svg(self) -> str:
+        """The figure as an SVG element."""
+        return draw(self.name, self.description, self.size, self.plot, self.projection)
+
+
+def draw(
+    name: str, description: str, size: tuple[float, float], plot: Callable[[Any], None], projection: str | None = None
+) -> str:
+    """The SVG element of a figure of `size` inches; `plot` fills its one axes, which are polar for `projection` "polar".
 
     `name` prefixes every id, so that several figures can stand in one page; `description` is what a screen reader says.
     """
@@ -52,7 +80,7 @@ def draw(name: str, description: str, size: tuple[float, float], plot: Callable[
         warnings.filterwarnings("ignore", message="Glyph .* missing from font", category=UserWarning)
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasSVG(figure)
-        plot(figure.add_subplot())
+        plot(figure.add_subplot(projection=projection))
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return _for_a_page(buffer.getvalue(), name, description)
 

@@ -43,10 +43,11 @@ def tables(data: ReportData) -> list[Table]:
         _costs(data),
         _warnings(data),
     )
-    return [_printable(table) for table in every if table.rows]
+    return [printable(table) for table in every if table.rows]
 
 
-def _printable(table: Table) -> Table:
+def printable(table: Table) -> Table:
+    """The table with every text as one printable line."""
     rows = tuple(tuple(Cell(plain(cell.text), cell.strong) for cell in row) for row in table.rows)
     return replace(table, caption=plain(table.caption), columns=tuple(map(plain, table.columns)), rows=rows)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from storage.structures.base import Structure
+from storage.structures.event_graph import EventGraphStructure
 from storage.structures.graph import GraphStructure
 from storage.structures.raw import RawStructure
 from storage.structures.summary import SummaryStructure
@@ -15,5 +16,9 @@ STRUCTURES: dict[str, Structure] = {
     "G": GraphStructure(),
     "V": VectorStructure(),
     "R": RawStructure(),
+    "H": EventGraphStructure(),
 }
 """By letter, in the fixed order of subsets. A new structure is one file and one line; it inherits the contract suite."""
+
+DEFAULT_LETTERS = ("S", "T", "G", "V", "R")
+"""What is built and read unless other letters are asked for: the five structures of MESA."""

@@ -53,7 +53,7 @@ def main(structures: str, limit: int, count: int, home: str | None) -> dict[str,
     source = find_source()
     with _built(source, structures, limit, home) as url:
         store, letters = Home(url), tuple(structures.split(","))
-        plan = BuildPlan.of(require_dataset(store, source.dataset), letters, Settings())
+        plan = BuildPlan.of(store, require_dataset(store, source.dataset), letters, Settings())
         asked = _questions(store, plan, count)
         timed = {letter: _timed(store, plan, letter, asked) for letter in letters}
     return {"source": source.dataset, "questions": len(asked), "structures": timed}

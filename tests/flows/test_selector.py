@@ -18,9 +18,10 @@ from tasks.ask import ask
 from tasks.evaluation import EvaluationConfig, plan_evaluation
 from tasks.outcomes import outcome_table
 from tasks.policies import load_policy, policy_path
-from tasks.search import SelectorConfig, finished_sweep, read_search, search_key
+from tasks.search import finished_sweep, read_search, search_key
+from tasks.selector_config import SelectorConfig, SweepConfig
 from tasks.settings import Settings, SettingsError
-from tasks.sweep import SweepConfig, plan_sweep
+from tasks.sweep import plan_sweep
 from tasks.tracking import tracking_uri
 from tests.fakes import write_ama
 

@@ -13,9 +13,9 @@ from flows.build_memory import build_memory
 from flows.ingest_episodes import ingest_episodes
 from flows.sweep_subsets import sweep_subsets
 from storage.artifacts import ArtifactError, Home
-from tasks.search import SelectorConfig, finished_sweep
+from tasks.search import finished_sweep
+from tasks.selector_config import SelectorConfig, SweepConfig
 from tasks.settings import Settings
-from tasks.sweep import SweepConfig
 from tests.fakes import write_ama
 from tests.models.llm.server import Say, refusal, reply, serving
 

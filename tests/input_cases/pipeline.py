@@ -47,7 +47,7 @@ class Pipeline:
 
     def build(self, letters: str = WITHOUT_VECTORS) -> list[ArtifactKey]:
         """Build structures and the evidence of all questions; return the keys that were missing."""
-        plan = BuildPlan.of(load_dataset(self.home, self.dataset), tuple(letters), self.settings)
+        plan = BuildPlan.of(self.home, load_dataset(self.home, self.dataset), tuple(letters), self.settings)
         missing = plan.missing(self.home)
         url = self.home.url
         for part in plan.shards:
@@ -95,7 +95,7 @@ class Pipeline:
 
     def evidence(self, letter: str) -> list[Row]:
         """The evidence of every question from one structure, in the order of the questions."""
-        plan = BuildPlan.of(self.live, (letter,), self.settings)
+        plan = BuildPlan.of(self.home, self.live, (letter,), self.settings)
         return [row for part in plan.shards for row in self.read(part.evidence[letter])]
 
     def ask(self, question: str, letters: str, episode: str = "0") -> Row:

@@ -20,6 +20,7 @@ from models.answer import AnswerConfig
 from models.compose import ComposeConfig
 from storage import schemas
 from storage.artifacts import Home
+from storage.ledger import Ledger
 from storage.structures.base import BuildInputs, BuiltShard, Query
 from storage.structures.graph import GraphStructure
 from tasks.budget import BudgetSpentError
@@ -198,3 +199,22 @@ def test_a_graph_may_be_empty(tmp_path: Path) -> None:
     """Row 25: no valid triple at all is an empty graph, which shows nothing."""
     evidence = graph(tmp_path, triples()).access(Query("At step 1, who takes the cup?"))
     assert (evidence.blocks, evidence.steps, evidence.localised) == ((), (), False)
+
+
+def test_the_ledger_equals_what_the_server_counted(tmp_path: Path) -> None:
+    """Failed calls are in it; what the journal answers is not."""
+    broken = True
+
+    def script(body: dict[str, Any], seen: int) -> Say:
+        fails = broken and len(server.bodies) in (3, 7)
+        return refusal(400, "no") if fails else reply("an apple", prompt_tokens=50, completion_tokens=3)
+
+    home = Home(tmp_path / "home")
+    with serving(script) as server:
+        run(home, server.url)
+        broken = False
+        run(home, server.url)
+        run(home, server.url)
+        [spent] = Ledger(home).totals()
+        assert (spent.stage, spent.calls, spent.errors) == ("answer", len(server.bodies), 2)
+        assert (spent.prompt_tokens, spent.completion_tokens) == (50 * 10, 3 * 10)

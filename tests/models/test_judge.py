@@ -89,3 +89,16 @@ def test_a_prediction_that_gives_orders_is_only_data() -> None:
 
 def test_the_name_tells_model_and_prompt() -> None:
     assert ChatJudge(ScriptedChat(lambda _: "x")).name.startswith("scripted:test#judge-")
+
+
+def test_help_for_small_models_is_in_the_prompt_and_in_the_judges_name() -> None:
+    chat = ScriptedChat(lambda _: '{"verdict": "yes"}')
+    judge = ChatJudge(chat, JudgeConfig(examples=True, constrained=True))
+    [judgement] = judge.judge([ITEM])
+    assert judgement.verdict == "correct"
+    [request] = chat.requests
+    assert request.schema is not None
+    assert "the red door" in request.messages[0].content
+    assert "#judge-examples-constrained-" in judge.name
+    plain = {ChatJudge(chat, JudgeConfig(examples=e, constrained=c)).name for e in (False, True) for c in (False, True)}
+    assert len(plain) == 4

@@ -11,8 +11,9 @@ import pytest
 from fsspec.implementations.local import LocalFileSystem
 
 from storage import schemas
-from storage.structures import STRUCTURES
+from storage.structures import DEFAULT_LETTERS, STRUCTURES
 from storage.structures.base import BLOCK_SEPARATOR, BuildInputs, BuiltShard, Query, Structure
+from storage.structures.event_table import EDGES, events_schema
 from storage.structures.vector import VectorStructure
 
 STEPS = {
@@ -77,12 +78,17 @@ def build_inputs() -> BuildInputs:
         for episode, turns in STEPS.items()
         for i, (action, observation) in enumerate(turns)
     ]
+    events = [
+        {"content": f"{action}\n{observation}", "entities": action.split()[1:], **row}
+        for row, (action, observation) in zip(vectors, (turn for turns in STEPS.values() for turn in turns), strict=True)
+    ]
     return BuildInputs(
         pa.Table.from_pylist(steps, schema=schemas.STEPS),
         {
             "summary": pa.Table.from_pylist(summaries, schema=schemas.SUMMARIES),
             "triples": pa.Table.from_pylist(triples, schema=schemas.TRIPLES),
             "embeddings": pa.Table.from_pylist(vectors, schema=schemas.embeddings(DIMENSION)),
+            "events": pa.Table.from_pylist(events, schema=events_schema(DIMENSION)),
         },
     )
 
@@ -109,7 +115,8 @@ def shard(structure: Structure, tmp_path: Path) -> BuiltShard:
 
 
 def test_the_registry_is_in_the_fixed_order_of_subsets() -> None:
-    assert list(STRUCTURES) == ["S", "T", "G", "V", "R"]
+    assert list(STRUCTURES) == ["S", "T", "G", "V", "R", "H"]
+    assert DEFAULT_LETTERS == ("S", "T", "G", "V", "R")
     assert [structure.letter for structure in STRUCTURES.values()] == list(STRUCTURES)
     assert len({structure.name for structure in STRUCTURES.values()}) == len(STRUCTURES)
 
@@ -118,7 +125,7 @@ def test_settings_are_frozen_and_the_version_is_positive(structure: Structure) -
     assert dataclasses.is_dataclass(structure)
     assert structure.__dataclass_params__.frozen
     assert structure.version >= 1
-    assert set(structure.derives) <= {"summary", "triples", "embeddings"}
+    assert set(structure.derives) <= {"summary", "triples", "embeddings", "events"}
 
 
 def test_equal_inputs_give_equal_bytes(structure: Structure, tmp_path: Path) -> None:
@@ -172,8 +179,15 @@ def test_an_unknown_episode_is_a_key_error_that_names_it(structure: Structure, s
 
 def test_no_structure_can_see_a_gold_answer() -> None:
     """The types forbid it: a query carries no gold field, and the tables of a build come from no questions."""
-    assert {field.name for field in dataclasses.fields(Query)} == {"text", "vector", "extra_steps"}
+    assert {field.name for field in dataclasses.fields(Query)} == {"text", "vector", "extra_steps", "router", "intent"}
     assert {field.name for field in dataclasses.fields(BuildInputs)} == {"steps", "derived"}
     gold = set(schemas.QUESTIONS.names) - {"dataset", "episode_id", "extra"}
-    for schema in (schemas.STEPS, schemas.SUMMARIES, schemas.TRIPLES, schemas.embeddings(DIMENSION)):
+    for schema in (
+        schemas.STEPS,
+        schemas.SUMMARIES,
+        schemas.TRIPLES,
+        schemas.embeddings(DIMENSION),
+        events_schema(DIMENSION),
+        EDGES,
+    ):
         assert gold.isdisjoint(schema.names)

@@ -1,0 +1,68 @@
+"""Trained routers in the home: which one walks structure H for a data set, and with which fold's weights.
+
+`corpora/<dataset>/router.json` names the training in use. A training keeps one set of weights per fold. An episode that was
+in it is walked with the weights of the fold that tested it, which never saw it; any other with those of the best fold.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from storage.artifacts import ArtifactError, Home
+from tasks.settings import Settings
+
+if TYPE_CHECKING:
+    from models.router.weights import LearnedRouter
+
+CHAMPION, NONE = "champion", "none"
+FOLDS = "folds.json"
+
+
+def weights_file(fold: int) -> str:
+    """The name of a fold's weights inside the artifact of a training."""
+    return f"fold-{fold}.safetensors"
+
+
+def champion_path(home: Home, dataset: str) -> str:
+    """The small file that names the router in use."""
+    return home.path("corpora", dataset, "router.json")
+
+
+def router_in_use(home: Home, dataset: str, settings: Settings) -> str:
+    """The artifact of the router that walks H, or "" for fixed rules. `ArtifactError` when a named one is missing."""
+    if settings.router == NONE:
+        return ""
+    if settings.router == CHAMPION:
+        champion = home.read_json(champion_path(home, dataset))
+        return "" if champion is None else str(champion["router"])
+    home.require(settings.router)
+    return settings.router
+
+
+@dataclass(frozen=True)
+class Routers:
+    """The weights of a training by fold. `tested` maps an episode to the fold that tested it."""
+
+    folds: tuple[LearnedRouter, ...]
+    tested: Mapping[str, int]
+    best: int
+
+    def of(self, episode_id: str) -> LearnedRouter:
+        """The router for an episode, never one that was trained or chosen on it."""
+        return self.folds[self.tested.get(episode_id, self.best)]
+
+
+def load_routers(home: Home, key: str) -> Routers:
+    """Read a training's weights. `ArtifactError` when it is not in the home or not whole."""
+    from models.router.weights import load_weights
+
+    folder = home.require(key)
+    try:
+        folds = json.loads(home.fs.cat_file(f"{folder}/{FOLDS}"))
+        routers = tuple(load_weights(home.fs.cat_file(f"{folder}/{weights_file(i)}")) for i in range(len(folds["folds"])))
+    except (OSError, ValueError, KeyError) as error:
+        raise ArtifactError(f"router {key} cannot be read: {error}; train it again with `strata train-router`") from error
+    return Routers(routers, {episode: i for i, fold in enumerate(folds["folds"]) for episode in fold["test"]}, folds["best"])
