@@ -210,6 +210,10 @@ def asked(result: Result) -> None:
             read["structure"], f"{read['n_tokens']:,}", f"{read['ms']:.1f}", steps, "yes" if read["localised"] else "no"
         )
     out.print(table)
+    for read in result["evidence"]:
+        for hop in read["path"]:
+            origin = "anchor" if hop["origin"] is None else f"from {hop['origin']} by {', '.join(hop['relations'])}"
+            out.print(f"  {read['structure']} {hop['ref'] or hop['step']}: score {hop['score']:.3f}, {origin}")
 
 
 def status(result: Result) -> None:

@@ -1,4 +1,4 @@
-"""Encoders of steps and questions: `embedder("minilm")`, or any sentence-transformers model by id or folder.
+"""Encoders of steps and questions: `embedder("minilm")`, any sentence-transformers model by id or folder, or an endpoint.
 
     encoder = embedder("minilm")
     encoder.embed_documents(["Step 3:\\nAction: look"])  # float32, shape (1, 384), rows of length 1
@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from models.remote_embedder import PREFIX as REMOTE
+from models.remote_embedder import RemoteEmbedder, RemoteSettings
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -143,11 +146,14 @@ def embedder(name: str) -> Embedder:
     """The encoder called `name`, one per process. `ValueError` lists the choices."""
     if name == "minilm":
         return MiniLM()
-    if name.startswith(PREFIX) and name != PREFIX:
-        model = name.removeprefix(PREFIX)
-        instruction = QUERY_INSTRUCTION if _INSTRUCTED.search(model) else ""
-        return SentenceTransformerEmbedder(model, query_instruction=instruction)
-    raise ValueError(f"there is no encoder {name!r}: choose minilm or {PREFIX}<model id or folder>")
+    prefix, _, rest = name.partition(":")
+    instruction = QUERY_INSTRUCTION if _INSTRUCTED.search(rest) else ""
+    if rest and f"{prefix}:" == PREFIX:
+        return SentenceTransformerEmbedder(rest, query_instruction=instruction)
+    if rest and f"{prefix}:" == REMOTE:
+        model, _, base_url = rest.partition("@")
+        return RemoteEmbedder(RemoteSettings(model, base_url or None, instruction))
+    raise ValueError(f"there is no encoder {name!r}: choose minilm, {PREFIX}MODEL_OR_FOLDER or {REMOTE}MODEL@URL")
 
 
 def _head(text: str, chars: int) -> str:

@@ -41,6 +41,11 @@ class Shard:
     episodes: Mapping[str, str] = field(hash=False)
 
     @property
+    def dataset(self) -> str:
+        """The data set's name: the second part of the key."""
+        return self.key.split("/")[1]
+
+    @property
     def name(self) -> str:
         """The last part of the key: short, unique, what the column `shard` holds."""
         return self.key.rsplit("/", 1)[-1]

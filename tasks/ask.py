@@ -18,12 +18,15 @@ from models.selector.contract import Case
 from models.selector.policies import LONG_CONTEXT, Policy
 from models.selector.sandbox import Selection
 from models.selector.subsets import SEPARATOR
+from models.sufficiency_episode import CheckedEpisode
 from models.tokens import count_tokens
 from storage.artifacts import ArtifactError, Home
 from storage.records import CONVERSATION
 from storage.shards import read_shard
-from storage.structures.base import Query
-from storage.structures.render import steps_by_episode
+from storage.structures.base import EpisodeIndex, Evidence, Query, Structure
+from storage.structures.event_index import EventGraphIndex, Hop
+from storage.structures.render import StepRow, steps_by_episode
+from tasks.access_models import Asker
 from tasks.budget import open_budget
 from tasks.cases import context_of, preview
 from tasks.evaluation import require_dataset
@@ -31,13 +34,14 @@ from tasks.meter import metered
 from tasks.plan import BuildPlan, ShardPlan, built, needs_vectors
 from tasks.policies import SavedPolicy, choose, parse_policies
 from tasks.readers import make_answerer
+from tasks.routers import load_routers
 from tasks.sections import evidence_row
 from tasks.settings import Settings
 
 
 @dataclass(frozen=True)
 class Read:
-    """What one structure gave: its text, the steps in it, tokens and milliseconds."""
+    """What one structure gave: its text, the steps in it, tokens and milliseconds; for H also the path of its walk."""
 
     structure: str
     text: str
@@ -45,6 +49,8 @@ class Read:
     n_tokens: int
     localised: bool
     ms: float
+    access_tokens: int = 0
+    path: tuple[Hop, ...] = ()
 
 
 def ask(
@@ -103,7 +109,9 @@ class _Asking:
         self.id = f"{dataset}/{episode_id}/ask"
         self.question = question
         self._home, self._settings = home, settings
-        self._plan = _shard_of(home, dataset, episode_id, tuple(letters), settings)
+        self._build, self._plan = _plan_of(home, dataset, episode_id, tuple(letters), settings)
+        self._asker = Asker(home, dataset, settings, open_budget())
+        self._paths: dict[str, tuple[Hop, ...]] = {}
         episodes = read_shard(home, self._plan.shard, "episodes").to_pylist()
         self.episode = next(row for row in episodes if row["episode_id"] == episode_id)
         self._rows: dict[str, dict[str, Any]] = {}
@@ -118,14 +126,18 @@ class _Asking:
 
     def read(self, letter: str) -> Read:
         row = self._row(letter)
-        return Read(letter, row["text"], tuple(row["steps"]), row["n_tokens"], row["localised"], row["ms"])
+        numbers = row["n_tokens"], row["localised"], row["ms"], row["access_tokens"]
+        return Read(letter, row["text"], tuple(row["steps"]), *numbers, self._paths.get(letter, ()))
 
     def sections(self, subset: str) -> list[Section]:
         if subset == LONG_CONTEXT:
-            steps = steps_by_episode(read_shard(self._home, self._plan.shard, "steps"))
-            return [trajectory_section(steps[self.episode["episode_id"]], self._settings.compose)]
+            return [trajectory_section(self._steps, self._settings.compose)]
         rows = ((letter, self._row(letter)) for letter in _letters(subset))
         return [Section(letter, r["text"], tuple(r["block_starts"]), r["n_tokens"]) for letter, r in rows]
+
+    @cached_property
+    def _steps(self) -> list[StepRow]:
+        return steps_by_episode(read_shard(self._home, self._plan.shard, "steps"))[self.episode["episode_id"]]
 
     @cached_property
     def _vector(self) -> np.ndarray:
@@ -136,24 +148,45 @@ class _Asking:
         """The evidence of one structure, a row of `schemas.EVIDENCE`."""
         if letter not in self._rows:
             structure, key = self._settings.structure(letter), str(self._plan.structures[letter])
-            query = Query(self.question, self._vector if needs_vectors(structure) else None)
+            query = self._query(structure)
             index = structure.open(built(self._home, key), self.episode["episode_id"])
             started = time.perf_counter()
-            evidence = index.access(query)
+            evidence, access_tokens = self._access(letter, index, query)
             row = evidence_row(self.id, letter, evidence, (time.perf_counter() - started) * 1_000)
             [row["n_tokens"]] = count_tokens([evidence.text])
-            self._rows[letter] = row
+            self._rows[letter] = {**row, "access_tokens": access_tokens}
+            if isinstance(index, EventGraphIndex):
+                self._paths[letter] = index.explain(query)
         return self._rows[letter]
+
+    def _query(self, structure: Structure) -> Query:
+        episode = self.episode["episode_id"]
+        vector = self._vector if needs_vectors(structure) else None
+        if structure.letter != "H":
+            return Query(self.question, vector)
+        router = load_routers(self._home, self._build.router).of(episode) if self._build.router else None
+        [intent] = self._asker.intents([self.question], [episode])
+        return Query(self.question, vector, router=router, intent=intent)
+
+    def _access(self, letter: str, index: EpisodeIndex, query: Query) -> tuple[Evidence, int]:
+        """The evidence and the tokens that a model was asked for it."""
+        if letter != "T" or not self._settings.checker:
+            return index.access(query), 0
+        episode = CheckedEpisode(index, self._steps, self._settings.step_search)
+        [found] = self._asker.checked([(self.question, self.episode["task"], episode)], [self.episode["episode_id"]])
+        return found
 
 
 def _letters(subset: str) -> list[str]:
     return [] if subset == LONG_CONTEXT else subset.split(SEPARATOR)
 
 
-def _shard_of(home: Home, dataset: str, episode_id: str, letters: tuple[str, ...], settings: Settings) -> ShardPlan:
+def _plan_of(
+    home: Home, dataset: str, episode_id: str, letters: tuple[str, ...], settings: Settings
+) -> tuple[BuildPlan, ShardPlan]:
     live = require_dataset(home, dataset)
     if episode_id not in live.live:
         some = ", ".join(list(live.live)[:5])
         raise ArtifactError(f"episode {episode_id!r} is not in {dataset}; it has {len(live.live)} episodes, such as {some}")
     plan = BuildPlan.of(home, live, letters, settings)
-    return next(shard for shard in plan.shards if episode_id in shard.episodes)
+    return plan, next(shard for shard in plan.shards if episode_id in shard.episodes)

@@ -26,23 +26,24 @@ ANSWERS_VERSION = 2
 OUTCOMES_VERSION = 2
 
 
-def derived_key(derivation: Derivation, shard: Shard) -> ArtifactKey:
-    """A derived table is made from the tables of one shard."""
-    return ArtifactKey("derived", derivation.name, derivation.version, derivation.config, (shard.key,))
+def derived_key(derivation: Derivation, derivations: Sequence[Derivation], shard: Shard) -> ArtifactKey:
+    """A derived table is made from the tables of one shard, and from other derived tables where it needs them."""
+    needed = [str(derived_key(d, derivations, shard)) for d in derivations if d.name in derivation.needs]
+    return ArtifactKey("derived", derivation.name, derivation.version, derivation.config, (shard.key, *needed))
 
 
 def structure_key(structure: Structure, derivations: Sequence[Derivation], shard: Shard) -> ArtifactKey:
     """A structure is built from a shard's steps and the derived tables that it names."""
-    derived = [str(derived_key(d, shard)) for d in derivations if d.name in structure.derives]
+    derived = [str(derived_key(d, derivations, shard)) for d in derivations if d.name in structure.derives]
     return ArtifactKey("structures", structure.letter, structure.version, structure, (shard.key, *derived))
 
 
-def evidence_key(structure: Structure, derivations: Sequence[Derivation], shard: Shard, router: str = "") -> ArtifactKey:
+def evidence_key(structure: Structure, derivations: Sequence[Derivation], shard: Shard, asked: str = "") -> ArtifactKey:
     """Evidence answers the questions of the shard, which its key covers, from the structure built of the same shard.
 
-    `router` is the artifact of the trained weights that walk H; "" where none do.
+    `asked` names what models decide of it (`tasks/access_models.py`), "" where none do.
     """
-    inputs = (shard.key, str(structure_key(structure, derivations, shard)), *([router] if router else []))
+    inputs = (shard.key, str(structure_key(structure, derivations, shard)), *([asked] if asked else []))
     return ArtifactKey("evidence", structure.letter, EVIDENCE_VERSION, None, inputs)
 
 

@@ -1,12 +1,12 @@
 """The derived tables: what each is made from and by whom. A derivation is slow or paid, so it is cached apart from a build.
 
-The summary and the triples are made without a language model here; another maker of the same table is another class with the
-same name and schema, chosen in `derivations`.
+Those here need no language model; `model_derivations.py` makes the same tables with one. `derivations` chooses.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -19,10 +19,27 @@ from models.extract.rule_triples import RuleTriplesConfig, rule_triples
 from storage import schemas
 from storage.artifacts import Home
 from storage.shards import Shard, read_shard
-from storage.structures.event_table import events_schema
+from storage.structures.event_table import EventRow, events_schema
 from storage.structures.render import steps_by_episode
 from storage.structures.vector import VectorStructure
-from tasks.settings import Settings
+
+
+@dataclass(frozen=True)
+class Work:
+    """One shard to derive a table of. `tables` are the derived tables that the derivation `needs`, by name."""
+
+    home: Home
+    shard: Shard
+    budget_id: str = ""
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A derived table, an episode's rows together; `notes` go into the artifact's manifest."""
+
+    table: pa.Table
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Derivation(Protocol):
@@ -37,8 +54,13 @@ class Derivation(Protocol):
     @property
     def config(self) -> Any: ...
 
-    def table(self, home: Home, shard: Shard) -> pa.Table:
-        """The derived table of one shard, an episode's rows together."""
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Names of derived tables of the same shard that this one is made from."""
+        ...
+
+    def derive(self, work: Work) -> Derived:
+        """The derived table of one shard."""
         ...
 
 
@@ -49,15 +71,16 @@ class DigestDerivation:
     config: DigestConfig
     name: ClassVar[str] = "summary"
     version: ClassVar[int] = 2
+    needs: ClassVar[tuple[str, ...]] = ()
 
-    def table(self, home: Home, shard: Shard) -> pa.Table:
-        tasks = dict(zip(*_columns(read_shard(home, shard, "episodes"), "episode_id", "task"), strict=True))
+    def derive(self, work: Work) -> Derived:
+        tasks = tasks_by_episode(work)
         rows = [
             {"episode_id": episode, **segment}
-            for episode, steps in steps_by_episode(read_shard(home, shard, "steps")).items()
+            for episode, steps in steps_by_episode(read_shard(work.home, work.shard, "steps")).items()
             for segment in digest(tasks[episode], steps, self.config)
         ]
-        return pa.Table.from_pylist(rows, schema=schemas.SUMMARIES)
+        return Derived(pa.Table.from_pylist(rows, schema=schemas.SUMMARIES))
 
 
 @dataclass(frozen=True)
@@ -67,14 +90,15 @@ class RuleTriplesDerivation:
     config: RuleTriplesConfig
     name: ClassVar[str] = "triples"
     version: ClassVar[int] = 2
+    needs: ClassVar[tuple[str, ...]] = ()
 
-    def table(self, home: Home, shard: Shard) -> pa.Table:
+    def derive(self, work: Work) -> Derived:
         rows = [
             {"episode_id": episode, **triple}
-            for episode, steps in steps_by_episode(read_shard(home, shard, "steps")).items()
+            for episode, steps in steps_by_episode(read_shard(work.home, work.shard, "steps")).items()
             for triple in rule_triples(steps, self.config)
         ]
-        return pa.Table.from_pylist(rows, schema=schemas.TRIPLES)
+        return Derived(pa.Table.from_pylist(rows, schema=schemas.TRIPLES))
 
 
 @dataclass(frozen=True)
@@ -85,15 +109,16 @@ class EmbeddingsDerivation:
     embedder: str
     name: ClassVar[str] = "embeddings"
     version: ClassVar[int] = 1
+    needs: ClassVar[tuple[str, ...]] = ()
 
     @property
     def config(self) -> Any:
-        return {"embedder": self.embedder, "max_chars": self.structure.max_chars}
+        return {"embedder": embedder(self.embedder).name, "max_chars": self.structure.max_chars}
 
-    def table(self, home: Home, shard: Shard) -> pa.Table:
-        steps = read_shard(home, shard, "steps")
+    def derive(self, work: Work) -> Derived:
+        steps = read_shard(work.home, work.shard, "steps")
         vectors = embedder(self.embedder).embed_documents(self.structure.texts(steps))
-        return _vector_table(vectors, episode_id=steps.column("episode_id"), step=steps.column("step"))
+        return Derived(vector_table(vectors, episode_id=steps.column("episode_id"), step=steps.column("step")))
 
 
 @dataclass(frozen=True)
@@ -104,59 +129,54 @@ class EventsDerivation:
     embedder: str
     name: ClassVar[str] = "events"
     version: ClassVar[int] = 1
+    needs: ClassVar[tuple[str, ...]] = ()
 
     @property
     def config(self) -> Any:
-        return {"events": self.events, "embedder": self.embedder}
+        return {"events": self.events, "embedder": embedder(self.embedder).name}
 
-    def table(self, home: Home, shard: Shard) -> pa.Table:
-        rows = [
-            {"episode_id": episode, **event._asdict()}
-            for episode, steps in steps_by_episode(read_shard(home, shard, "steps")).items()
-            for event in events(steps, self.events)
-        ]
-        vectors = embedder(self.embedder).embed_documents([row["content"] for row in rows])
-        schema = events_schema(vectors.shape[1])
-        table = pa.Table.from_pylist(rows, schema=schema.remove(schema.get_field_index("vector")))
-        return _vector_table(vectors, **dict(zip(table.column_names, table.columns, strict=True))).cast(schema)
+    def derive(self, work: Work) -> Derived:
+        steps = steps_by_episode(read_shard(work.home, work.shard, "steps"))
+        made = {episode: events(rows, self.events) for episode, rows in steps.items()}
+        return Derived(embedded_events(made, self.embedder))
 
 
 @dataclass(frozen=True)
 class QuestionVectorsDerivation:
-    """One vector per question, for the access of V (columns question_id, episode_id, vector)."""
+    """One vector per question, for the access of V and H (columns question_id, episode_id, vector)."""
 
     embedder: str
     name: ClassVar[str] = "question_vectors"
     version: ClassVar[int] = 1
+    needs: ClassVar[tuple[str, ...]] = ()
 
     @property
     def config(self) -> Any:
-        return {"embedder": self.embedder}
+        return {"embedder": embedder(self.embedder).name}
 
-    def table(self, home: Home, shard: Shard) -> pa.Table:
-        questions = read_shard(home, shard, "questions")
+    def derive(self, work: Work) -> Derived:
+        questions = read_shard(work.home, work.shard, "questions")
         vectors = embedder(self.embedder).embed_queries(questions.column("question").to_pylist())
         columns = {name: questions.column(name) for name in ("question_id", "episode_id")}
-        return _vector_table(vectors, **columns)
+        return Derived(vector_table(vectors, **columns))
 
 
-def derivations(settings: Settings) -> tuple[Derivation, ...]:
-    """Every derivation that structures may ask for, as the settings choose them."""
-    vector = settings.structure("V")
-    assert isinstance(vector, VectorStructure)
-    return (
-        DigestDerivation(settings.digest),
-        RuleTriplesDerivation(settings.triples),
-        EmbeddingsDerivation(vector, settings.embedder),
-        EventsDerivation(settings.events, settings.embedder),
-    )
+def tasks_by_episode(work: Work) -> dict[str, str]:
+    """The task text of each episode of the shard."""
+    episodes = read_shard(work.home, work.shard, "episodes")
+    return dict(zip(episodes.column("episode_id").to_pylist(), episodes.column("task").to_pylist(), strict=True))
 
 
-def _columns(table: pa.Table, *names: str) -> list[list[Any]]:
-    return [table.column(name).to_pylist() for name in names]
+def embedded_events(made: Mapping[str, list[EventRow]], encoder: str) -> pa.Table:
+    """Events by episode with the vectors of their contents, as `event_table.events_schema` has them."""
+    rows = [{"episode_id": episode, **event._asdict()} for episode, found in made.items() for event in found]
+    vectors = embedder(encoder).embed_documents([str(row["content"]) for row in rows])
+    schema = events_schema(vectors.shape[1])
+    table = pa.Table.from_pylist(rows, schema=schema.remove(schema.get_field_index("vector")))
+    return vector_table(vectors, **dict(zip(table.column_names, table.columns, strict=True))).cast(schema)
 
 
-def _vector_table(vectors: np.ndarray, **columns: pa.ChunkedArray) -> pa.Table:
+def vector_table(vectors: np.ndarray, **columns: pa.ChunkedArray) -> pa.Table:
     """`columns` and a fixed-size list column `vector` from a float32 matrix of shape (rows, dimension)."""
     flat = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).reshape(-1))
     return pa.table({**columns, "vector": pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])})

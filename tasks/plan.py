@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from storage.artifacts import ArtifactKey, Home
 from storage.shards import Dataset, Shard
 from storage.structures.base import BuiltShard, Structure
+from tasks.access_models import access_id
 from tasks.cache import derived_key, evidence_key, structure_key
-from tasks.derivations import Derivation, QuestionVectorsDerivation, derivations
+from tasks.derivations import Derivation, QuestionVectorsDerivation
+from tasks.makers import derivations
 from tasks.routers import router_in_use
-from tasks.settings import Settings
+from tasks.settings import Settings, SettingsError
 
 
 @dataclass(frozen=True)
@@ -79,20 +81,30 @@ def _plan(
     settings: Settings,
     router: str,
 ) -> ShardPlan:
-    needed = {name for structure in structures.values() for name in structure.derives}
+    needed = _needed(structures, made)
     asks_by_vector = any(map(needs_vectors, structures.values()))
     vectors = QuestionVectorsDerivation(settings.embedder) if asks_by_vector else None
     return ShardPlan(
         shard,
         episodes,
-        {d.name: (d, derived_key(d, shard)) for d in made if d.name in needed},
+        {d.name: (d, derived_key(d, made, shard)) for d in made if d.name in needed},
         {letter: structure_key(structure, made, shard) for letter, structure in structures.items()},
         {
-            letter: evidence_key(structure, made, shard, router if letter == "H" else "")
+            letter: evidence_key(structure, made, shard, access_id(letter, settings, router))
             for letter, structure in structures.items()
         },
-        None if vectors is None else (vectors, derived_key(vectors, shard)),
+        None if vectors is None else (vectors, derived_key(vectors, made, shard)),
     )
+
+
+def _needed(structures: dict[str, Structure], made: tuple[Derivation, ...]) -> set[str]:
+    """The derived tables that structures are built from, with those that these are made from."""
+    needed = {name for structure in structures.values() for name in structure.derives}
+    while more := {name for d in made if d.name in needed for name in d.needs} - needed:
+        needed |= more
+    if missing := needed - {d.name for d in made}:
+        raise SettingsError(f"nothing makes the derived table {min(missing)!r}: name a builder and put it in built_by_model")
+    return needed
 
 
 def needs_vectors(structure: Structure) -> bool:

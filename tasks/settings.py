@@ -22,11 +22,19 @@ from pydantic import TypeAdapter, ValidationError
 
 from models.answer import AnswerConfig
 from models.compose import ComposeConfig
+from models.embedders import embedder
 from models.extract.digest import DigestConfig
 from models.extract.events import EventsConfig
+from models.extract.llm_edges import EdgesConfig
+from models.extract.llm_events import LlmEventsConfig
+from models.extract.llm_intent import IntentConfig
+from models.extract.llm_summary import SummaryConfig
+from models.extract.llm_triples import TriplesConfig
 from models.extract.rule_triples import RuleTriplesConfig
 from models.extractive import ExtractiveConfig
 from models.judge import JudgeConfig
+from models.step_search import SearchConfig
+from models.sufficiency import SufficiencyConfig
 from storage.corpora import CORPORA
 from storage.corpora.base import Corpus
 from storage.sanitize import SanitizeConfig
@@ -47,6 +55,8 @@ class SettingsError(ValueError):
 class Settings:
     """Every part's settings. `corpora` and `structures` hold changed fields by name, the others whole dataclasses.
 
+    `builder` is the language model that makes the derived tables named in `built_by_model`, `intents` the one that reads
+    what a question asks to follow (H), `checker` the one that judges whether T's steps are enough; "" leaves it to rules.
     `selector` holds the defaults of `strata search` and `strata ablate selector`.
     `router` walks structure H: `champion` (fixed rules while there is none), `none`, or the artifact of a training.
     """
@@ -59,6 +69,17 @@ class Settings:
     triples: RuleTriplesConfig = field(default_factory=RuleTriplesConfig)
     events: EventsConfig = field(default_factory=EventsConfig)
     router: str = "champion"
+    builder: str = ""
+    built_by_model: tuple[str, ...] = ("summary", "triples")
+    model_summary: SummaryConfig = field(default_factory=SummaryConfig)
+    model_triples: TriplesConfig = field(default_factory=TriplesConfig)
+    model_events: LlmEventsConfig = field(default_factory=LlmEventsConfig)
+    model_edges: EdgesConfig = field(default_factory=EdgesConfig)
+    intents: str = ""
+    model_intents: IntentConfig = field(default_factory=IntentConfig)
+    checker: str = ""
+    sufficiency: SufficiencyConfig = field(default_factory=SufficiencyConfig)
+    step_search: SearchConfig = field(default_factory=SearchConfig)
     embedder: str = "minilm"
     answerer: str = "extractive"
     answer: AnswerConfig = field(default_factory=AnswerConfig)
@@ -79,7 +100,10 @@ class Settings:
 
     def structure(self, letter: str) -> Structure:
         """A structure with this user's settings. `SettingsError` for an unknown letter."""
-        return _configured(STRUCTURES, "structures", letter, self.structures.get(letter, {}))
+        changes = self.structures.get(letter, {})
+        if letter == "V":  # vectors of different encoders lie in different tables
+            changes = {"encoder": embedder(self.embedder).name, **changes}
+        return _configured(STRUCTURES, "structures", letter, changes)
 
 
 def _configured(registry: Mapping[str, T], section: str, name: str, changes: Mapping[str, Any]) -> T:

@@ -26,8 +26,11 @@ STAGE = "events"
 
 @dataclass(frozen=True)
 class LlmEventsConfig:
-    """Sizes in characters. `rules` are those of the events without a model: for the fallback, and for what an event's content
-    keeps of its step. Of the step before, the last `before_chars` are shown (the public code's number)."""
+    """Sizes in characters.
+
+    `rules` are those of the events without a model: for the fallback, and for what an event's content keeps of its step. Of
+    the step before, the last `before_chars` are shown (the public code's number).
+    """
 
     rules: EventsConfig = field(default_factory=EventsConfig)
     max_step_chars: int = 4_000

@@ -1,6 +1,6 @@
 """The intents of questions by a language model, with the rules as fallback (HAGE, section 3.3).
 
-    asking = classify_intents(["When did they meet?"], IntentConfig())   # see models/llm/asking.py
+asking = classify_intents(["When did they meet?"], IntentConfig())   # see models/llm/asking.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The prompt that scores one edge of an event graph: how strongly each relation holds from one event to another (HAGE, Eq. 6).
+"""The prompt that scores one edge of an event graph: how strongly each relation holds between two events (HAGE, Eq. 6).
 
 No question is in it: a score belongs to an edge, and is paid for once. The paper prints no text.
 

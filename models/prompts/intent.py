@@ -1,6 +1,6 @@
 """The prompt that classifies which relation a question asks to follow (HAGE, section 3.3). The paper prints no text.
 
-    {"intent": "causal"}
+{"intent": "causal"}
 """
 
 from __future__ import annotations

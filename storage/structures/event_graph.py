@@ -8,7 +8,7 @@ walks the graph with the router that the question brings, by fixed rules without
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -69,21 +69,23 @@ class EventGraphStructure:
         `ValueError` names the episode and the step that has no event, or the edge whose score is not in [0, 1].
         """
         events = inputs.derived["events"]
-        found = dict(by_episode(events))
         scores = dict(by_episode(inputs.derived["edge_scores"])) if self.scored else {}
-        schema = nodes_schema(events.schema.field("vector").type.list_size)
-        nodes, edges = [schema.empty_table()], [EDGES.empty_table()]  # a shard may be empty
-        for episode_id, steps in by_episode(inputs.steps):
-            rows = step_rows(steps)
-            table = self._nodes(rows, steps, found.get(episode_id, events.slice(0, 0)), schema)
-            graph = link(_graph(episode_id, table), kind_of(rows), self.links)
-            if episode_id in scores:
-                graph = with_scores(graph, scores[episode_id])
+        nodes, edges = [_nodes_schema(events).empty_table()], [EDGES.empty_table()]  # a shard may be empty
+        for table, graph in self.linked(inputs.steps, events):
             nodes.append(table)
-            edges.append(_edge_table(graph))
+            known = scores.get(graph.episode_id)
+            edges.append(_edge_table(graph if known is None else with_scores(graph, known)))
         return write_table(out / NODES_FILE, pa.concat_tables(nodes)) + write_table(
             out / EDGES_FILE, pa.concat_tables(edges)
         )
+
+    def linked(self, steps: pa.Table, events: pa.Table) -> Iterator[tuple[pa.Table, EventGraph]]:
+        """Each episode's nodes as a table, and its graph as the rules link it: what edge scores are asked about."""
+        found = dict(by_episode(events))
+        for episode_id, part in by_episode(steps):
+            rows = step_rows(part)
+            table = self._nodes(rows, part, found.get(episode_id, events.slice(0, 0)), _nodes_schema(events))
+            yield table, link(_graph(episode_id, table), kind_of(rows), self.links)
 
     def _nodes(self, rows: Sequence[StepRow], steps: pa.Table, events: pa.Table, schema: pa.Schema) -> pa.Table:
         """The rows of one episode joined to its events by step."""
@@ -104,6 +106,10 @@ class EventGraphStructure:
     def open(self, shard: BuiltShard, episode_id: str) -> EventGraphIndex:
         """Read one episode's graph, once per process. `KeyError` when the shard does not hold it."""
         return EventGraphIndex(_read(shard, episode_id), self.walk, self.access)
+
+
+def _nodes_schema(events: pa.Table) -> pa.Schema:
+    return nodes_schema(events.schema.field("vector").type.list_size)
 
 
 def kind_of(rows: Sequence[StepRow]) -> Kind:

@@ -22,15 +22,15 @@ BASELINES = ("dense", "bm25", "fusion")
 
 
 def ranked(values: Floats) -> NDArray[np.int64]:
-    """The rank from 1 of every value, highest first, equal values in their order: (N,)."""
-    ranks = np.empty(len(values), dtype=np.int64)
-    ranks[np.argsort(-values, kind="stable")] = np.arange(1, len(values) + 1)
-    return ranks
+    """The rank from 1 of every value, highest first: 1 + how many are higher. Equal values share a rank."""
+    not_higher = np.searchsorted(np.sort(values), values, side="right")
+    return len(values) - not_higher + 1
 
 
 def fuse(rankings: Sequence[Floats], constant: int = RRF) -> Floats:
     """Reciprocal rank fusion of scores (N,) of the same events: the sum of 1 / (constant + rank)."""
-    return np.sum([1 / (constant + ranked(values)) for values in rankings], axis=0)
+    shares: Floats = np.sum([1 / (constant + ranked(values)) for values in rankings], axis=0)
+    return shares
 
 
 def plain_scores(prepared: EventLookup, text: str, vector: NDArray[np.float32]) -> dict[str, Floats]:

@@ -76,7 +76,8 @@ def _columns(prepared: EventLookup, text: str, vector: NDArray[np.float32], inte
 
 def _deviation(values: Floats) -> Floats:
     """Standard deviations from the mean, halved so that most lie in [-1, 1]."""
-    return (values - values.mean()) / (values.std() + _TINY) / 2
+    deviations: Floats = (values - values.mean()) / (values.std() + _TINY) / 2
+    return deviations
 
 
 def _spread(name: str, values: Floats, prepared: EventLookup) -> Iterator[tuple[str, Floats]]:

@@ -5,8 +5,8 @@
 `w` and `v` are the router's judgement of edges and events; the paper's router has no opinion on events (v = 0). Without a
 router, `w` comes from fixed weights of the relations by intent and `v` from the fused ranks of plain scores.
 
-The walk keeps a frontier of at most `beam` events that it could go to next: the anchors, and the neighbours of the events that
-it has visited. It always goes to the best one and never comes back. An anchor counts as reached by an edge of mean weight.
+The walk keeps a frontier of at most `beam` events that it could go to next: the anchors, and the neighbours of those it has
+visited. It always goes to the best one and never comes back.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from storage.structures.event_lookup import EventLookup, Floats, lookup
 from storage.structures.event_ranking import RRF, fuse, plain_scores
-from storage.structures.events import INTENTS, RELATIONS, EventGraph, Judgement, Walk
+from storage.structures.events import INTENTS, EventGraph, Judgement, Walk
 
 STATIC_WEIGHTS = {
     "temporal": (1.0, 0.3, 0.3, 0.3),
@@ -32,15 +32,19 @@ STATIC_WEIGHTS = {
 
 @dataclass(frozen=True)
 class WalkConfig:
-    """`anchors` events to start from, fused with the constant `rrf`; at most `beam` events wait to be visited; an event is at
-    most `hops` edges from its anchor; `budget` events are visited; `mix` is the paper's lambda."""
+    """`anchors` events to start from, fused with the constant `rrf`; at most `beam` events wait to be visited; an event is
+    at most `hops` edges from its anchor; `budget` events are visited; `mix` is the paper's lambda.
+
+    No edge leads to an anchor: it counts as reached by one of the weight `anchor_weight`, None the mean of all.
+    """
 
     anchors: int = 30
     rrf: int = RRF
-    beam: int = 200
-    hops: int = 5
+    beam: int = 64
+    hops: int = 2
     budget: int = 15
     mix: float = 0.5
+    anchor_weight: float | None = 0.0
 
 
 def traverse(
@@ -73,8 +77,8 @@ def static_weights(features: NDArray[np.float32], intent: str) -> NDArray[np.flo
     """The weight of every edge (E,) under the fixed rules: its strongest relation, as much as the intent asks for it."""
     if not len(features):
         return np.zeros(0, dtype=np.float32)
-    weighted: NDArray[np.float32] = features * np.array(STATIC_WEIGHTS[intent], dtype=np.float32)
-    return weighted.max(axis=1)
+    weighted: NDArray[np.float32] = (features * np.array(STATIC_WEIGHTS[intent], dtype=np.float32)).max(axis=1)
+    return weighted
 
 
 def _check(graph: EventGraph, vector: NDArray[np.float32], intent: str, judgement: Judgement | None) -> None:
@@ -87,8 +91,8 @@ def _check(graph: EventGraph, vector: NDArray[np.float32], intent: str, judgemen
         )
     if judgement is not None and (len(judgement.nodes), len(judgement.edges)) != (len(graph), len(graph.source)):
         raise ValueError(
-            f"{graph.episode_id}: a judgement of {len(judgement.nodes)} events and {len(judgement.edges)} edges does not fit "
-            f"{len(graph)} and {len(graph.source)}: the router judged another graph"
+            f"{graph.episode_id}: the router judged another graph: {len(judgement.nodes)} events and {len(judgement.edges)} "
+            f"edges, not {len(graph)} and {len(graph.source)}"
         )
 
 
@@ -125,8 +129,7 @@ class _Walker:
 
     def walk(self, anchors: NDArray[np.int64]) -> Walk:
         """Visit the best event of the frontier until the budget is spent or nothing is left to visit."""
-        ordinary = float(self._weights.mean()) if len(self._weights) else 0.0
-        self._frontier[anchors] = self._values[anchors] + ordinary
+        self._frontier[anchors] = self._values[anchors] + self._anchor_bonus()
         self._depth.update((int(anchor), 0) for anchor in anchors)
         order: list[int] = []
         scores: list[float] = []
@@ -140,6 +143,11 @@ class _Walker:
         ranking = sorted(range(len(order)), key=lambda i: (-scores[i], order[i]))
         kept = [order[i] for i in ranking]
         return Walk(tuple(kept), tuple(scores[i] for i in ranking), {i: self._parent[i] for i in kept if i in self._parent})
+
+    def _anchor_bonus(self) -> float:
+        if self._config.anchor_weight is not None:
+            return (1 - self._config.mix) * self._config.anchor_weight
+        return float(self._weights.mean()) if len(self._weights) else 0.0
 
     def _visit(self, event: int) -> None:
         """Take `event` off the frontier for good and put its neighbours on it."""

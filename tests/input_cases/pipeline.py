@@ -24,7 +24,7 @@ from tasks.derive import derive
 from tasks.evaluate import answer_shard, score_shard, support_shard
 from tasks.evaluation import Evaluation, EvaluationConfig, plan_evaluation
 from tasks.ingest import ingest_corpus
-from tasks.plan import BuildPlan
+from tasks.plan import BuildPlan, needs_vectors
 from tasks.settings import Settings
 
 Row = dict[str, Any]
@@ -53,16 +53,18 @@ class Pipeline:
         for part in plan.shards:
             vectors = [] if part.question_vectors is None else [part.question_vectors]
             for maker, key in (*part.derived.values(), *vectors):
-                derive.task.fn(url, key, maker, part.shard)
+                needs = {name: str(part.derived[name][1]) for name in maker.needs}
+                derive.task.fn(url, key, maker, part.shard, needs)
             for letter, key in part.structures.items():
                 derived = {name: str(part.derived[name][1]) for name in plan.structures[letter].derives}
                 build_structure.task.fn(url, key, plan.structures[letter], part.shard, derived)
                 if letter == "V":
                     commit_vectors.fn(url, plan.structures[letter], [str(key)])
             for letter, key in part.evidence.items():
-                questions = str(part.question_vectors[1]) if letter == "V" and part.question_vectors else None
+                asks = part.question_vectors and needs_vectors(plan.structures[letter])
+                questions = str(part.question_vectors[1]) if asks and part.question_vectors else None
                 built = str(part.structures[letter])
-                access_evidence.task.fn(url, key, plan.structures[letter], built, part.shard, questions)
+                access_evidence.task.fn(url, key, plan.structures[letter], built, part.shard, questions, self.settings)
         return missing
 
     def plan(self, *policies: str, metric: str = "f1", letters: str = WITHOUT_VECTORS) -> Evaluation:

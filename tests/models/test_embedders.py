@@ -135,7 +135,7 @@ def test_an_instructed_model_gets_its_instruction_by_name() -> None:
 
 @pytest.mark.parametrize("name", ["", "mini", PREFIX])
 def test_an_unknown_encoder_lists_the_choices(name: str) -> None:
-    with pytest.raises(ValueError, match="minilm or sentence-transformers:"):
+    with pytest.raises(ValueError, match="choose minilm, sentence-transformers:"):
         embedder(name)
 
 
