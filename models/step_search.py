@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from models.prompts.json_reply import storable
+from models.llm.storable import storable
 from models.selector.sandbox_driver import PolicyError, wrap
 from models.selector.sandbox_session import Output, SandboxLimits, Session, Trouble
 from storage.structures.render import DIALOGUE, StepRow

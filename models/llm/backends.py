@@ -3,7 +3,7 @@
     openai:gpt-4o-mini                                        the hosted service, key in OPENAI_API_KEY
     openai:Qwen/Qwen3-32B@http://127.0.0.1:8000/v1            a server of one's own
     openai:Qwen/Qwen3-32B@http://gpu:8000/v1?thinking=off&window=32768&parallel=64
-    llamacpp:/models/qwen.gguf?window=8192
+    llamacpp:/models/qwen.gguf?window=8192                    or a file of the hub (`models/llm/gguf.py`)
 
 Options after `?`: `window` (tokens), `parallel`, `timeout` and `deadline` (seconds), `attempts`, `thinking` (on, off) and
 `key_env` (the name of the variable that holds the key) for `openai:`; `window` and `threads` for `llamacpp:`.
@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from models.llm.chat import Chat
+from models.llm.gguf import gguf_path
 from models.llm.llamacpp import LlamaCppChat, LlamaCppSettings
 from models.llm.openai_compatible import OpenAICompatibleChat, OpenAISettings
 from models.llm.retry import RetryPolicy
@@ -56,7 +57,7 @@ def _openai(body: str, options: Mapping[str, str]) -> Chat:
 
 
 def _llamacpp(body: str, options: Mapping[str, str]) -> Chat:
-    return LlamaCppChat(LlamaCppSettings(path=body, **_read_options(options, _LLAMACPP_OPTIONS)))
+    return LlamaCppChat(LlamaCppSettings(path=gguf_path(body), **_read_options(options, _LLAMACPP_OPTIONS)))
 
 
 def _switch(value: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.llm.chat import ChatRequest, Completion
+from models.llm.storable import storable
 from models.llm.thinking import strip_thinking
 
 EMPTY_REPLY = "empty reply"
@@ -42,7 +43,7 @@ def read_completion(body: object) -> Completion:
         raise UnreadableReplyError(f"the server sent no choices: {_short(body.get('error') or body)}")
     message = choices[0].get("message")
     content = message.get("content") if isinstance(message, Mapping) else None
-    text = strip_thinking(content) if isinstance(content, str) else ""
+    text = strip_thinking(storable(content)) if isinstance(content, str) else ""
     finish_reason = str(choices[0].get("finish_reason") or "")
     usage = _mapping(body.get("usage"))
     return Completion(

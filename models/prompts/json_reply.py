@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from models.llm.storable import storable
 from models.llm.thinking import strip_thinking
 
 _MAX_OPENINGS = 2_000
@@ -23,7 +24,6 @@ _LOOSE_LIST = re.compile(rf"\[\s*+(?:{_QUOTED}\s*+(?:,\s*+|(?=\])))++\]", re.DOT
 """A list of strings as Python writes it: in single quotes, or with a comma too many."""
 _QUOTED_ITEM = re.compile(_QUOTED, re.DOTALL)
 _COMPLETE_STRING = re.compile(r"\"(?:[^\"\\]|\\.)*+\"(?=\s*+[,\]\s]|\Z)", re.DOTALL)
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Found(NamedTuple):
@@ -69,11 +69,6 @@ def json_object(reply: str, keys: Sequence[str]) -> dict[str, Any] | None:
 def complete_strings(text: str) -> list[str]:
     """The complete strings of a list of strings that was cut off; `text` begins inside of the list."""
     return [value for match in _COMPLETE_STRING.finditer(text) if isinstance(value := _string(match[0]), str)]
-
-
-def storable(text: str) -> str:
-    """`text` without what no store takes: NUL bytes go, lone surrogates become U+FFFD."""
-    return _SURROGATE.sub("\ufffd", text.replace("\0", ""))
 
 
 def _value_at(text: str, start: int) -> tuple[Any, int] | None:

@@ -17,9 +17,9 @@ import hashlib
 import json
 import re
 
+from models.llm.storable import storable
 from models.llm.thinking import strip_thinking
 from models.prompts.fence import NOTE, fenced
-from models.prompts.json_reply import storable
 
 VERSION = 1
 

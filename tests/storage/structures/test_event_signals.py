@@ -42,7 +42,7 @@ def test_there_is_one_row_per_event_and_one_column_per_name() -> None:
 
 def test_dense_is_the_cosine_and_its_rank_that_of_the_event() -> None:
     assert column("dense_value", nodes_of(TALK), "x", axis=1) == [0, 1, 0, 0]
-    assert column("dense_rank", nodes_of(TALK), "x", axis=1) == [0.7071, 1, 0.5774, 0.5]
+    assert column("dense_rank", nodes_of(TALK), "x", axis=1) == [0.7071, 1, 0.7071, 0.7071]
 
 
 def test_stems_match_other_forms_of_a_word() -> None:
