@@ -1,10 +1,12 @@
-"""The commands about models: check."""
+"""The commands about models: check, train-router."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from flows.options import Answerer, Config, HomeUrl, Json, Judge, Proposer, show
+from flows.options import Answerer, Config, Dataset, HomeUrl, Json, Judge, Proposer, Seed, show
 from storage.artifacts import Home
 
 
@@ -14,6 +16,7 @@ def register(app: typer.Typer) -> None:
     models.callback()(_group)
     models.command("check")(check)
     app.add_typer(models, name="models")
+    app.command("train-router")(train_router)
 
 
 def _group() -> None:
@@ -35,3 +38,20 @@ def check(
     show(result, as_json, text.models)
     if not result["works"]:
         raise typer.Exit(1)
+
+
+def train_router(
+    dataset: Dataset,
+    preset: Annotated[str, typer.Option("--preset", help="`best`, or `paper`: HAGE as printed, all modes.")] = "best",
+    epochs: Annotated[int, typer.Option("--epochs", min=0, help="Of each stage; 0 is the preset's own number.")] = 0,
+    folds: Annotated[int, typer.Option("--folds", min=3, help="Folds by episode.")] = 5,
+    home: HomeUrl = ".strata",
+    config: Config = None,
+    seed: Seed = None,
+    as_json: Json = False,
+) -> None:
+    """Train the router that walks structure H, by cross-validation over episodes."""
+    from flows import commands, text
+
+    options = {"preset": preset, "epochs": epochs, "folds": folds, "seed": seed or 0}
+    show(commands.train_router(Home(home), dataset, commands.settings_of(config), **options), as_json, text.trained)

@@ -181,6 +181,23 @@ def ablate(home: Home, dataset: str, settings: Settings, zero_shot: str, **optio
         return ablate_selector(dataset, home.url, config, settings, zero_shot)
 
 
+def train_router(home: Home, dataset: str, settings: Settings, **options: Any) -> dict[str, Any]:
+    """Run the flow `train_router`. `options` are the fields of `TrainingConfig`."""
+    with prefect_api(home):
+        from flows.train_router import train_router
+        from tasks.router import TrainingConfig
+        from tasks.router_data import plan_graphs
+
+        config = TrainingConfig(**options)
+        try:
+            config.modes()
+        except ValueError as error:
+            raise SettingsError(f"--preset: {error}") from error
+        plan_graphs(home, dataset, settings)
+        wait_until_ready()
+        return train_router(dataset, home.url, config, settings)
+
+
 def check_models(home: Home, settings: Settings, proposer: str | None) -> dict[str, Any]:
     """One call to each configured model; no flow runs."""
     from tasks.check_models import check_models

@@ -242,6 +242,29 @@ def _ledger_table(ledger: list[Result]) -> Table:
     return table
 
 
+def trained(result: Result) -> None:
+    """Recall of H beside plain search, success of walks, and what the difference is worth."""
+    out = _console()
+    out.print(f"{result['dataset']}, preset {result['preset']}: {result['questions']:,} test questions")
+    table = Table(title="evidence recall on unseen episodes", title_justify="left")
+    depths = list(next(iter(result["recall"].values())))
+    for column in ("method", *(f"at {depth}" for depth in depths), "H minus it, 95 %"):
+        table.add_column(column, justify="left" if column == "method" else "right")
+    for method, by_depth in result["recall"].items():
+        gaps = "; ".join(_recall_gap(gap) for gap in result["gaps"].get(method, []))
+        table.add_row(method, *(f"{by_depth[depth]:.4f}" for depth in depths), gaps)
+    out.print(table)
+    for mode, scores in result["walks"].items():
+        out.print(f"  walk {mode}: " + ", ".join(f"{name} {value:.4f}" for name, value in scores.items()))
+    champion = result["champion"]
+    out.print(f"router {result['router']}: {'promoted' if champion['promoted'] else 'not promoted'}, {champion['reason']}")
+
+
+def _recall_gap(gap: Result) -> str:
+    interval = gap["interval"]
+    return f"{gap['mean']:+.3f}" + ("" if interval is None else f" ({interval[0]:+.3f} to {interval[1]:+.3f})")
+
+
 def models(result: Result) -> None:
     """One line per configured model."""
     out = _console()

@@ -75,7 +75,7 @@ def _rows(
     home: Home, opened: _Opened, asker: Asker, questions: pa.Table, vectors: str | None, router: str
 ) -> list[dict[str, Any]]:
     letter = opened.structure.letter
-    embedded = _question_vectors(home, vectors)
+    embedded = question_vectors(home, vectors)
     routers = load_routers(home, router) if router else None
     ids, episodes, texts = (questions.column(name).to_pylist() for name in ("question_id", "episode_id", "question"))
     intents = asker.intents(texts, episodes) if letter == "H" else [""] * len(ids)
@@ -108,7 +108,8 @@ def _checked_rows(home: Home, shard: Shard, opened: _Opened, asker: Asker, quest
     return rows
 
 
-def _question_vectors(home: Home, key: str | None) -> dict[str, np.ndarray]:
+def question_vectors(home: Home, key: str | None) -> dict[str, np.ndarray]:
+    """The vectors of a shard's questions by question id; none without a key."""
     if key is None:
         return {}
     table = pq.read_table(f"{home.require(key)}/{TABLE}", filesystem=home.fs)

@@ -8,14 +8,15 @@ from typing import Any
 
 from storage.artifacts import ArtifactKey, Home, canonical_json
 from storage.shards import load_dataset
-from tasks.plan import BuildPlan
+from storage.structures.event_graph import counts
+from tasks.plan import BuildPlan, built
 from tasks.settings import Settings
 from tasks.tracking import RunRecord, log_runs
 
 
 def build_report(home: Home, dataset: str, plan: BuildPlan, missing: Sequence[ArtifactKey]) -> dict[str, Any]:
     """Counts by kind and name (`structures/R`): artifacts needed, built now, rows, seconds of building and tokens spent."""
-    built = Counter(f"{key.kind}/{key.name}" for key in missing)
+    now = Counter(f"{key.kind}/{key.name}" for key in missing)
     stages: dict[str, dict[str, Any]] = {}
     for key in plan.artifacts():
         manifest = home.manifest(key) or {}
@@ -31,7 +32,21 @@ def build_report(home: Home, dataset: str, plan: BuildPlan, missing: Sequence[Ar
         "shards": len(plan.shards),
         "built": len(missing),
         "cached": sum(stage["artifacts"] for stage in stages.values()) - len(missing),
-        "stages": {name: {**stage, "built": built[name]} for name, stage in stages.items()},
+        "stages": {name: {**stage, "built": now[name]} for name, stage in stages.items()},
+        **({"event_graph": _graph_counts(home, plan)} if "H" in plan.structures else {}),
+    }
+
+
+def _graph_counts(home: Home, plan: BuildPlan) -> dict[str, Any]:
+    """Nodes and edges of H over all shards, the edges also by relation; an edge may hold several relations."""
+    found = [counts(built(home, str(shard.structures["H"]))) for shard in plan.shards]
+    relations = Counter[str]()
+    for one in found:
+        relations.update(one["edges_per_relation"])
+    return {
+        "nodes": sum(one["nodes"] for one in found),
+        "edges": sum(one["edges"] for one in found),
+        "edges_per_relation": dict(relations),
     }
 
 

@@ -15,15 +15,15 @@ from storage.artifacts import ArtifactError, Home
 from tasks.settings import Settings
 
 if TYPE_CHECKING:
-    from models.router.weights import LearnedRouter
+    from models.router.learned import LearnedRouter
 
 CHAMPION, NONE = "champion", "none"
-FOLDS = "folds.json"
+FOLDS_FILE = "folds.json"
 
 
-def weights_file(fold: int) -> str:
-    """The name of a fold's weights inside the artifact of a training."""
-    return f"fold-{fold}.safetensors"
+def fold_file(number: int) -> str:
+    """The file of a fold's weights inside the artifact of a router."""
+    return f"fold-{number}.safetensors"
 
 
 def champion_path(home: Home, dataset: str) -> str:
@@ -57,12 +57,15 @@ class Routers:
 
 def load_routers(home: Home, key: str) -> Routers:
     """Read a training's weights. `ArtifactError` when it is not in the home or not whole."""
+    from models.router.learned import LearnedRouter
     from models.router.weights import load_weights
 
     folder = home.require(key)
     try:
-        folds = json.loads(home.fs.cat_file(f"{folder}/{FOLDS}"))
-        routers = tuple(load_weights(home.fs.cat_file(f"{folder}/{weights_file(i)}")) for i in range(len(folds["folds"])))
+        summary = json.loads(home.fs.cat_file(f"{folder}/{FOLDS_FILE}"))
+        files = [home.fs.cat_file(f"{folder}/{fold_file(number)}") for number in range(len(summary["folds"]))]
+        routers = tuple(LearnedRouter(load_weights(data)) for data in files)
     except (OSError, ValueError, KeyError) as error:
         raise ArtifactError(f"router {key} cannot be read: {error}; train it again with `strata train-router`") from error
-    return Routers(routers, {episode: i for i, fold in enumerate(folds["folds"]) for episode in fold["test"]}, folds["best"])
+    tested = {episode: number for number, fold in enumerate(summary["folds"]) for episode in fold["test"]}
+    return Routers(routers, tested, summary["best"])

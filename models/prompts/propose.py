@@ -23,7 +23,7 @@ from models.selector.directions import AXES, Direction
 from models.selector.proposer import ProposerView
 from models.selector.sandbox_driver import SAFE_MODULES
 
-VERSION = 1
+VERSION = 2
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -40,6 +40,24 @@ STRUCTURES: Mapping[str, str] = {
     "R": "raw: long windows of consecutive steps that match the question's words",
     "H": "event graph: events found by a learned walk from the question",
 }
+
+EXAMPLE = """PRICE = 0.000001  # points of the objective that one token costs
+
+def fit(examples):
+    totals = {}
+    for example in examples:
+        group = totals.setdefault(example["context"].get("capability", ""), {})
+        for subset, score in example["scores"].items():
+            gain = score - PRICE * example["tokens"][subset]
+            total, n = group.get(subset, (0.0, 0))
+            group[subset] = (total + gain, n + 1)
+    return {name: max(group, key=lambda s: group[s][0] / group[s][1]) for name, group in totals.items()}
+
+def select(question, context, params):
+    best = params.get(context.get("capability", ""))
+    if best is None:
+        return context["structures"]
+    return best.split("+")"""
 
 CONTRACT = f"""You improve a policy that decides which memory structures an agent reads to answer a question about its past.
 Reading more costs tokens and can distract; reading less can miss the answer.
@@ -68,7 +86,10 @@ missing.
 - Learn numbers from the examples in fit; do not write down what you believe is best for a data set. Name constants at the
   top with a comment each. Groups with few examples should lean on larger ones.
 - fit has about half a second for 400 examples, select about a tenth of a millisecond a question.
-- A policy that fails on more than 5 % of the questions is thrown away."""
+- A policy that fails on more than 5 % of the questions is thrown away.
+
+# The form, by a small example (it is in the archive already: do not repeat it)
+{EXAMPLE}"""
 
 _ROLES: Mapping[Role, str] = {
     "exploit": "Improve the parent policy above by one well-chosen change within this direction. Keep what works.",
@@ -186,7 +207,7 @@ def parse(reply: str) -> Reply:
     found = _from_json(text) or _from_fence(text)
     if found is None or not found.source.strip():
         raise ReplyError(f"the reply holds neither JSON with a source nor a code block; it begins {text[:80]!a}")
-    return found
+    return found._replace(source=_with_fit(found.source))
 
 
 def _from_json(text: str) -> Reply | None:
@@ -206,6 +227,14 @@ def _from_fence(text: str) -> Reply | None:
     blocks = [match[2] for match in _FENCED.finditer(text) if match[1].lower() in ("", "python", "py")]
     policies = [block for block in blocks if "def select" in block]
     return Reply(policies[-1] + "\n", "") if policies else None
+
+
+_NO_FIT = "\n\ndef fit(examples):\n    return None\n"
+
+
+def _with_fit(source: str) -> str:
+    """A policy that learns nothing may leave `fit` out."""
+    return source if re.search(r"^def fit\b", source, re.MULTILINE) else source.rstrip() + _NO_FIT
 
 
 def _unfenced(source: str) -> str:

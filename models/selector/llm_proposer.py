@@ -1,21 +1,24 @@
 """`LLMProposer`: candidates written by a language model, through any `Chat` backend.
 
-A reply whose source the sandbox refuses goes back to the model once, with the reason. What is still no policy becomes a
-candidate that raises that reason, so that the search counts it as invalid and its log says why.
+A reply whose source the sandbox refuses, or which fails on two made-up questions, goes back to the model once, with the
+reason. What is still no policy becomes a candidate that raises that reason, so that the search counts it as invalid and its
+log says why.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from models.llm.chat import Chat, ChatRequest, Completion, Message
 from models.prompts import propose as prompt
 from models.prompts.propose import Reply, ReplyError
-from models.selector.contract import Proposal, Role
+from models.selector.contract import Case, Proposal, Role
 from models.selector.directions import Direction
 from models.selector.proposer import ProposerView
-from models.selector.sandbox import DEFAULT_LIMITS, PolicyError, SandboxLimits, check
+from models.selector.sandbox import DEFAULT_LIMITS, PolicyError, SandboxLimits, check, fit, select
+from models.selector.subsets import all_subsets
 from models.tokens import count_tokens
 
 
@@ -73,7 +76,7 @@ class LLMProposer:
         seed = rng.randrange(2**31)
         asked, completion = self._ask(role, direction, view, seed)
         try:
-            reply = self._usable(asked, completion, seed)
+            reply = self._usable(asked, completion, seed, view.letters)
         except ReplyError as error:
             reply = Reply(f"raise ValueError({f'no policy: {error}'!a})\n", str(error))
         return Proposal(reply.source, direction.name, role, prompt.parent_of(role, direction, view), reply.idea)
@@ -93,18 +96,17 @@ class LLMProposer:
                 break
         return messages, completion
 
-    def _usable(self, asked: tuple[Message, ...], completion: Completion, seed: int) -> Reply:
-        """The reply, corrected once if the sandbox refuses its source. `ReplyError` if there is no source at all."""
+    def _usable(self, asked: tuple[Message, ...], completion: Completion, seed: int, letters: Sequence[str]) -> Reply:
+        """The reply, corrected once if there is trouble with its source. `ReplyError` if there is no source at all."""
         reply = _read(completion)
+        trouble = trial(reply.source, letters, self._config.limits)
+        if not trouble:
+            return reply
+        more = (Message("assistant", completion.text), Message("user", prompt.render_broken(trouble)))
         try:
-            check(reply.source, self._config.limits)
-        except PolicyError as error:
-            more = (Message("assistant", completion.text), Message("user", prompt.render_broken(str(error))))
-            try:
-                return _read(self._complete((*asked, *more), seed))
-            except ReplyError:
-                return reply
-        return reply
+            return _read(self._complete((*asked, *more), seed))
+        except ReplyError:
+            return reply
 
     def _complete(self, messages: tuple[Message, ...], seed: int) -> Completion:
         config = self._config
@@ -112,6 +114,38 @@ class LLMProposer:
         completion = self._chat.complete([request])[0]
         self.usage = self.usage.plus(completion)
         return completion
+
+
+def trial(source: str, letters: Sequence[str], limits: SandboxLimits = DEFAULT_LIMITS) -> str:
+    """What goes wrong when a policy is fitted to and asked about made-up questions; "" when nothing does."""
+    cases = [_made_up(i, letters) for i in range(2)]
+    values = dict.fromkeys(all_subsets(letters), 0.5)
+    examples = [
+        {"question": case.question, "context": case.context, "scores": values, "tokens": dict.fromkeys(values, 1_000)}
+        for case in cases
+    ]
+    try:
+        check(source, limits)
+        chosen = select(source, fit(source, examples, limits), cases, tuple(letters), limits)
+    except PolicyError as error:
+        return str(error)
+    return next(
+        (f"select failed on {case.question!r}: {c.reason}" for case, c in zip(cases, chosen, strict=True) if c.reason), ""
+    )
+
+
+def _made_up(number: int, letters: Sequence[str]) -> Case:
+    preview = {"n_tokens": 300, "items": 1, "top_scores": [1.0], "steps": [number], "localised": True, "head": "Step 1:"}
+    context = {
+        "task": "find the key",
+        "task_type": "maze",
+        "domain": "GAME",
+        "capability": ("recall", "causal")[number],
+        "n_steps": 60,
+        "structures": list(letters),
+        "previews": dict.fromkeys(letters, preview),
+    }
+    return Case(f"made-up/{number}/0", f"What happened at step {number}?", context)
 
 
 def _read(completion: Completion) -> Reply:

@@ -6,7 +6,8 @@
 router, `w` comes from fixed weights of the relations by intent and `v` from the fused ranks of plain scores.
 
 The walk keeps a frontier of at most `beam` events that it could go to next: the anchors, and the neighbours of those it has
-visited. It always goes to the best one and never comes back.
+visited. It always goes to the best one and never comes back. To a router an edge adds to what an anchor is worth; the fixed
+rules, which know no such scale, let an anchor count as reached by an edge of mean weight.
 """
 
 from __future__ import annotations
@@ -33,10 +34,7 @@ STATIC_WEIGHTS = {
 @dataclass(frozen=True)
 class WalkConfig:
     """`anchors` events to start from, fused with the constant `rrf`; at most `beam` events wait to be visited; an event is
-    at most `hops` edges from its anchor; `budget` events are visited; `mix` is the paper's lambda.
-
-    No edge leads to an anchor: it counts as reached by one of the weight `anchor_weight`, None the mean of all.
-    """
+    at most `hops` edges from its anchor; `budget` events are visited; `mix` is the paper's lambda."""
 
     anchors: int = 30
     rrf: int = RRF
@@ -44,7 +42,6 @@ class WalkConfig:
     hops: int = 2
     budget: int = 15
     mix: float = 0.5
-    anchor_weight: float | None = 0.0
 
 
 def traverse(
@@ -69,7 +66,9 @@ def traverse(
     nodes, edges = _rules(prepared, plain, intent) if judgement is None else _by_place(prepared, judgement)
     values = nodes + config.mix * plain["dense"]
     anchors = _anchors(prepared, text, plain, values, config)
-    walk = _Walker(prepared, values, (1 - config.mix) * edges, config).walk(anchors)
+    weights = (1 - config.mix) * edges
+    bonus = float(weights.mean()) if judgement is None and len(weights) else 0.0
+    walk = _Walker(prepared, values, weights, config).walk(anchors, bonus)
     return _in_graph_order(walk, prepared)
 
 
@@ -127,9 +126,9 @@ class _Walker:
         self._parent: dict[int, int] = {}
         self._depth: dict[int, int] = {}
 
-    def walk(self, anchors: NDArray[np.int64]) -> Walk:
-        """Visit the best event of the frontier until the budget is spent or nothing is left to visit."""
-        self._frontier[anchors] = self._values[anchors] + self._anchor_bonus()
+    def walk(self, anchors: NDArray[np.int64], bonus: float) -> Walk:
+        """Visit the best event of the frontier until the budget is spent or nothing is left; `bonus` is an anchor's."""
+        self._frontier[anchors] = self._values[anchors] + bonus
         self._depth.update((int(anchor), 0) for anchor in anchors)
         order: list[int] = []
         scores: list[float] = []
@@ -143,11 +142,6 @@ class _Walker:
         ranking = sorted(range(len(order)), key=lambda i: (-scores[i], order[i]))
         kept = [order[i] for i in ranking]
         return Walk(tuple(kept), tuple(scores[i] for i in ranking), {i: self._parent[i] for i in kept if i in self._parent})
-
-    def _anchor_bonus(self) -> float:
-        if self._config.anchor_weight is not None:
-            return (1 - self._config.mix) * self._config.anchor_weight
-        return float(self._weights.mean()) if len(self._weights) else 0.0
 
     def _visit(self, event: int) -> None:
         """Take `event` off the frontier for good and put its neighbours on it."""

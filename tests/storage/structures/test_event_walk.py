@@ -62,10 +62,10 @@ def test_of_equal_scores_the_lower_step_comes_first() -> None:
     assert walk.order == (0, 1, 2, 3)
 
 
-def test_an_anchor_can_count_as_reached_by_an_edge_of_mean_weight() -> None:
-    judgement = judged(CHAIN, [0.4, 0.2, 0.1, 0.3])
-    walk = traverse(CHAIN, "x", QUESTION, "general", judgement, replace(ONE_ANCHOR, budget=1, anchor_weight=None))
-    assert walk.scores == (pytest.approx(0.5 + 0.5 * 0.25),)
+def test_to_the_fixed_rules_an_anchor_counts_as_reached_by_an_edge_of_mean_weight() -> None:
+    walk = traverse(CHAIN, "x", QUESTION, "temporal", None, replace(ONE_ANCHOR, budget=1))
+    # best by rank (1) and by cosine (0.5 * 1); every edge is temporal, of weight 1
+    assert walk.scores == (pytest.approx(1 + 0.5 + 0.5 * 1),)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,0 +1,166 @@
+"""What a training found: success of walks by mode, evidence recall beside plain search, MLflow runs, and the champion."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from models.router.evaluate import RecallGap, RecallRow, mean_recall, recall_gaps
+from storage.artifacts import ArtifactKey, Home, canonical_json
+from storage.shards import load_dataset, writer_lock
+from storage.structures.event_ranking import BASELINES
+from tasks.router import FoldTask, TrainingConfig, read_fold, read_recalls
+from tasks.routers import CHAMPION, champion_path
+from tasks.settings import Settings
+from tasks.tracking import RunRecord, log_runs, register_model
+
+CURVES = ("loss", "reward", "train_success", "success", "recall", "edge_drift")
+
+
+def write_training_report(
+    home: Home,
+    dataset: str,
+    config: TrainingConfig,
+    tasks: Sequence[FoldTask],
+    router: ArtifactKey,
+    settings: Settings,
+    new: bool,
+) -> dict[str, Any]:
+    """Summarise a finished training, log it where anything is new, promote its router if it wins; return the summary."""
+    path = home.path("training", dataset, f"{str(router).replace('/', '-')}.json")
+    saved = None if new else home.read_json(path)
+    if saved is not None:
+        return dict(saved)
+    summary = _summary(home, dataset, config, tasks, router)
+    summary["run_id"] = _log(home, dataset, config, tasks, settings, summary)
+    summary["champion"] = _promote(home, dataset, router, summary)
+    home.replace_json(path, summary)
+    return summary
+
+
+def _summary(
+    home: Home, dataset: str, config: TrainingConfig, tasks: Sequence[FoldTask], router: ArtifactKey
+) -> dict[str, Any]:
+    results = [read_fold(home, task.key) for task in tasks]
+    kept = [task for task in tasks if task.config == tasks[-1].config]
+    rows = [row for task in kept for row in read_recalls(home, task.key)]
+    return {
+        "dataset": dataset,
+        "preset": config.preset,
+        "seed": config.seed,
+        "router": str(router),
+        "questions": len({row.question_id for row in rows}),
+        "walks": _walks(results),
+        "folds": [_fold_json(task, result) for task, result in zip(tasks, results, strict=True)],
+        "recall": {method: {str(k): value for k, value in by.items()} for method, by in mean_recall(rows).items()},
+        "recall_by_fold": [_by_fold(home, task) for task in kept],
+        "gaps": {method: [_gap_json(gap) for gap in recall_gaps(rows, method)] for method in BASELINES},
+        "by_capability": _by_capability(rows),
+    }
+
+
+def _gap_json(gap: RecallGap) -> dict[str, Any]:
+    return {**asdict(gap), "interval": None if gap.interval is None else list(gap.interval)}
+
+
+def _by_fold(home: Home, task: FoldTask) -> dict[str, Any]:
+    means = mean_recall(read_recalls(home, task.key))
+    return {"fold": task.fold.index, **{m: {str(k): v for k, v in by.items()} for m, by in means.items()}}
+
+
+def _by_capability(rows: Sequence[RecallRow]) -> dict[str, dict[str, dict[str, float]]]:
+    names = sorted({row.capability for row in rows})
+    found = {name: mean_recall([row for row in rows if row.capability == name]) for name in names}
+    return {name: {m: {str(k): v for k, v in by.items()} for m, by in means.items()} for name, means in found.items()}
+
+
+def _fold_json(task: FoldTask, result: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "mode": result["mode"],
+        "fold": task.fold.index,
+        "test": list(task.fold.test),
+        "validation": result["validation"],
+        "best_epochs": result["best_epochs"],
+        "walks": result["walks"],
+    }
+
+
+def _walks(results: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
+    """Means over the folds of every trained mode, and of the walks that learned nothing beside them."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for result in results:
+        if result["walks"] is not None:
+            found.setdefault(result["mode"], []).append(result["walks"])
+    for result in results:
+        if result["mode"] == results[-1]["mode"]:
+            for name, scores in result["baselines"].items():
+                found.setdefault(name, []).append(scores)
+    names = ("success", "moved_success", "recall", "reward")
+    return {mode: {name: _mean([s[name] for s in scores]) for name in names} for mode, scores in found.items()}
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known else float("nan")
+
+
+def _log(
+    home: Home,
+    dataset: str,
+    config: TrainingConfig,
+    tasks: Sequence[FoldTask],
+    settings: Settings,
+    summary: Mapping[str, Any],
+) -> str:
+    tags = {"dataset": dataset, "dataset_hash": load_dataset(home, dataset).digest, "preset": config.preset}
+    metrics = {f"recall/{method}/{depth}": v for method, by in summary["recall"].items() for depth, v in by.items()}
+    metrics |= {f"{name}/{mode}": v for mode, scores in summary["walks"].items() for name, v in scores.items() if v == v}
+    parent = RunRecord(
+        name=f"train-router {config.preset}",
+        params={"preset": config.preset, "seed": config.seed, "folds": config.folds, "router": summary["router"]},
+        metrics=metrics,
+        tags=tags,
+        texts={
+            "training.json": canonical_json(summary),
+            "settings.json": canonical_json({"config": config, "settings": settings}),
+        },
+    )
+    return log_runs(home, dataset, "train-router", parent, [_child(home, task) for task in tasks])
+
+
+def _child(home: Home, task: FoldTask) -> RunRecord:
+    result = read_fold(home, task.key)
+    curves = {name: [r[name] for r in result["history"] if r[name] is not None] for name in CURVES}
+    walks = result["walks"] or {}
+    metrics = {name: float(walks[name]) for name in ("success", "moved_success", "recall") if walks.get(name) is not None}
+    return RunRecord(
+        name=f"{result['mode']} fold {task.fold.index}",
+        params={"mode": result["mode"], "fold": task.fold.index, "test": ",".join(task.fold.test)[:400]},
+        metrics={**{f"test/{name}": value for name, value in metrics.items()}, "validation": result["validation"]},
+        tags={"weights": str(task.key)},
+        texts={"history.json": canonical_json(result["history"])},
+        curves={name: values for name, values in curves.items() if values},
+    )
+
+
+def _promote(home: Home, dataset: str, router: ArtifactKey, summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Put the router in use when its folds' mean validation beats the present one's on the same folds' data.
+
+    Validation conversations decide, never test ones. Trainings of another preset measure something else: the recall of the
+    walk on validation is what both have.
+    """
+    mine = statistics.fmean(fold["validation"] for fold in summary["folds"] if fold["mode"] == summary["folds"][-1]["mode"])
+    with writer_lock(home, f"router-{dataset}"):
+        present = home.read_json(champion_path(home, dataset))
+        if present is not None and present["router"] == str(router):
+            return {"promoted": False, "reason": "it is the champion already"}
+        if summary["preset"] == "paper":
+            return {"promoted": False, "reason": "the paper's preset is an experiment; structure H walks with `best`"}
+        if present is not None and present["validation"] >= mine:
+            return {"promoted": False, "reason": f"validation {mine:.4f} against {present['validation']:.4f}"}
+        reason = "the first champion" if present is None else f"validation {mine:.4f} against {present['validation']:.4f}"
+        home.replace_json(champion_path(home, dataset), {"router": str(router), "validation": mine, "reason": reason})
+        register_model(home, f"strata-{dataset}-router", summary["run_id"], CHAMPION)
+    return {"promoted": True, "reason": reason}
