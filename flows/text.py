@@ -255,8 +255,9 @@ def trained(result: Result) -> None:
         table.add_row(method, *(f"{by_depth[depth]:.4f}" for depth in depths), gaps)
     out.print(table)
     for mode, scores in result["walks"].items():
-        out.print(f"  walk {mode}: " + ", ".join(f"{name} {value:.4f}" for name, value in scores.items()))
+        out.print(f"  walk {mode}: " + ", ".join(f"{name} {_number(value, 4)}" for name, value in scores.items()))
     champion = result["champion"]
+    out.print(f"page: {result['report']}", soft_wrap=True)
     out.print(f"router {result['router']}: {'promoted' if champion['promoted'] else 'not promoted'}, {champion['reason']}")
 
 

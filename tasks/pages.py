@@ -12,6 +12,8 @@ from typing import Any
 
 from models.report.learning import LearningPage
 from models.report.learning_page import render
+from models.report.training import TrainingPage
+from models.report.training_page import render_training
 from storage.artifacts import ArtifactKey, Home, digest
 from storage.structures import STRUCTURES
 
@@ -57,20 +59,23 @@ def show_page(dataset: str, stage: str, markdown: str) -> None:
         create_markdown_artifact(markdown, key=f"strata-{dataset}-{stage}", description=f"{stage.capitalize()} of {dataset}")
 
 
-def page_key(page: LearningPage) -> ArtifactKey:
+def page_key(page: LearningPage | TrainingPage) -> ArtifactKey:
     """The artifact of a page: what stands on it, without where and when it was made."""
     said = replace(page, command="", versions={}, created_at="")
     return ArtifactKey("reports", page.dataset, VERSION, type(page).__name__, (digest(said),))
 
 
-def publish(home: Home, stage: str, page: LearningPage, log: Callable[[Mapping[str, str]], str]) -> dict[str, str]:
+def publish(
+    home: Home, stage: str, page: LearningPage | TrainingPage, log: Callable[[Mapping[str, str]], str]
+) -> dict[str, str]:
     """Render a page, log it, write it and show it, unless the same page is there; its run and paths for the summary.
 
     `log` gets the page's files by name and returns the id of the MLflow run that keeps them.
     """
     key = page_key(page)
     if not home.has(key):
-        rendered = render(replace(page, **origin()))
+        made = replace(page, **origin())
+        rendered = render_training(made) if isinstance(made, TrainingPage) else render(made)
         texts = {HTML: rendered.html, MARKDOWN: rendered.markdown}
         write_page(home, key, texts, run_id=log(texts))
         show_page(page.dataset, stage, rendered.markdown)

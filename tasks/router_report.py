@@ -11,10 +11,12 @@ from models.router.evaluate import RecallGap, RecallRow, mean_recall, recall_gap
 from storage.artifacts import ArtifactKey, Home, canonical_json
 from storage.shards import load_dataset, writer_lock
 from storage.structures.event_ranking import BASELINES
+from tasks.pages import page_paths, publish
 from tasks.router import FoldTask, TrainingConfig, read_fold, read_recalls
 from tasks.routers import CHAMPION, champion_path
 from tasks.settings import Settings
 from tasks.tracking import RunRecord, log_runs, register_model
+from tasks.training_page import training_page
 
 CURVES = ("loss", "reward", "train_success", "success", "recall", "edge_drift")
 
@@ -28,13 +30,17 @@ def write_training_report(
     settings: Settings,
     new: bool,
 ) -> dict[str, Any]:
-    """Summarise a finished training, log it where anything is new, promote its router if it wins; return the summary."""
+    """Summarise a finished training, log it and make its page where anything is new, promote its router if it wins.
+
+    The summary says where the page lies; a page that was lost is made again.
+    """
     path = home.path("training", dataset, f"{str(router).replace('/', '-')}.json")
     saved = None if new else home.read_json(path)
-    if saved is not None:
-        return dict(saved)
+    if saved is not None and "page" in saved and home.has(saved["page"]):
+        return {**saved, **page_paths(home, saved["page"])}
     summary = _summary(home, dataset, config, tasks, router)
-    summary["run_id"] = _log(home, dataset, config, tasks, settings, summary)
+    page = training_page(home, tasks, router, settings, summary)
+    summary |= publish(home, "training", page, lambda pages: _log(home, dataset, config, tasks, settings, summary, pages))
     summary["champion"] = _promote(home, dataset, router, summary)
     home.replace_json(path, summary)
     return summary
@@ -87,7 +93,7 @@ def _fold_json(task: FoldTask, result: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _walks(results: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
+def _walks(results: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | None]]:
     """Means over the folds of every trained mode, and of the walks that learned nothing beside them."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     for result in results:
@@ -101,9 +107,9 @@ def _walks(results: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
     return {mode: {name: _mean([s[name] for s in scores]) for name in names} for mode, scores in found.items()}
 
 
-def _mean(values: Sequence[float | None]) -> float:
+def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
-    return statistics.fmean(known) if known else float("nan")
+    return statistics.fmean(known) if known else None
 
 
 def _log(
@@ -113,16 +119,20 @@ def _log(
     tasks: Sequence[FoldTask],
     settings: Settings,
     summary: Mapping[str, Any],
+    pages: Mapping[str, str],
 ) -> str:
     tags = {"dataset": dataset, "dataset_hash": load_dataset(home, dataset).digest, "preset": config.preset}
     metrics = {f"recall/{method}/{depth}": v for method, by in summary["recall"].items() for depth, v in by.items()}
-    metrics |= {f"{name}/{mode}": v for mode, scores in summary["walks"].items() for name, v in scores.items() if v == v}
+    metrics |= {
+        f"{name}/{mode}": v for mode, scores in summary["walks"].items() for name, v in scores.items() if v is not None
+    }
     parent = RunRecord(
         name=f"train-router {config.preset}",
         params={"preset": config.preset, "seed": config.seed, "folds": config.folds, "router": summary["router"]},
         metrics=metrics,
         tags=tags,
         texts={
+            **pages,
             "training.json": canonical_json(summary),
             "settings.json": canonical_json({"config": config, "settings": settings}),
         },

@@ -53,7 +53,7 @@ class PackedGraph:
     def frontier(self, places: Tensor) -> Frontier:
         """The edges out of `places` (B,), one place per walk."""
         row, edge = entries(self.starts, places)
-        return Frontier(row, edge, self.source[edge], self.target[edge])
+        return Frontier(row, edge, places[row], self.target[edge])
 
 
 @dataclass(frozen=True)

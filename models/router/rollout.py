@@ -113,12 +113,11 @@ class _Walks:
 
         walkers = self.walking.nonzero()[:, 0]
         every = self.graph.frontier(self.place[walkers])
-        unvisited = ~self.visited[walkers[every.row], every.target]
-        row = every.row[unvisited]
+        unvisited = (~self.visited[walkers[every.row], every.target]).nonzero()[:, 0]
+        row, edge, source, target = (part.index_select(0, unvisited) for part in every)
         alive = torch.bincount(row, minlength=len(walkers)) > 0
-        self.walking[walkers[~alive]] = False
-        renumbered = (alive.cumsum(0) - 1)[row]
-        return walkers[alive], Frontier(renumbered, *(part[unvisited] for part in every[1:]))
+        self.walking[walkers] = alive
+        return walkers[alive], Frontier((alive.cumsum(0) - 1)[row], edge, source, target)
 
     def _arrive(self, walkers: Tensor, targets: Tensor, reward: RewardConfig, last: bool) -> Tensor:
         hit = self.questions.targets[self.rows[walkers], targets]
