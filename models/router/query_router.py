@@ -34,9 +34,8 @@ class QueryRouter:
         import torch
 
         weight, size = self.parameters["first.weight"], vectors.shape[1]
-        of_query, of_relations, of_intent, of_cosines = weight.split(
-            [size, len(RELATIONS), weight.shape[1] - size - EDGE_INPUTS, 2], 1
-        )
+        parts = [size, len(RELATIONS), weight.shape[1] - size - EDGE_INPUTS, 2]
+        of_query, of_relations, of_intent, of_cosines = weight.split(parts, 1)  # type: ignore[no-untyped-call]
         asked = vectors @ of_query.T + (self.parameters["intent"] @ of_intent.T)[intents] + self.parameters["first.bias"]
         return AskedRouter(self.parameters, asked, torch.cat([of_relations, of_cosines], dim=1))
 
