@@ -43,10 +43,9 @@ def entries(starts: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
 
 @dataclass(frozen=True)
 class PackedGraph:
-    """N events and E edges by place: `starts` (N + 1,) of each event's edges, `source`, `target` (E,), `features` (E, 4)."""
+    """N events and E edges by place: `starts` (N + 1,) of each event's edges, `target` (E,), `features` (E, 4)."""
 
     starts: Tensor
-    source: Tensor
     target: Tensor
     features: Tensor
 
@@ -78,7 +77,7 @@ def pack_graph(graph: EventGraph, device: str = "cpu") -> PackedGraph:
     import torch
 
     prepared = lookup(graph)
-    parts = (prepared.starts, prepared.source, prepared.target, prepared.features)
+    parts = (prepared.starts, prepared.target, prepared.features)
     return PackedGraph(*(torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in parts))
 
 
