@@ -71,12 +71,16 @@ def build(
     config: Config = None,
     seed: Seed = None,
     limit: Limit = None,
+    max_tokens: MaxTokens = None,
+    max_cost: MaxCost = None,
     as_json: Json = False,
 ) -> None:
     """Build structures and the evidence of every question; only what is missing."""
     from flows import commands, text
 
-    show(commands.build(Home(home), dataset, structures, commands.settings_of(config), limit), as_json, text.build)
+    options = {"limit": limit, "max_tokens": max_tokens, "max_cost": max_cost}
+    settings = commands.settings_of(config)
+    show(commands.build(Home(home), dataset, structures, settings, **options), as_json, text.build)
 
 
 @app.command()

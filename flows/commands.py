@@ -51,8 +51,8 @@ def ingest(home: Home, dataset: str, source: str | None, settings: Settings, lim
         return ingest_episodes(dataset, source, home.url, settings, limit)
 
 
-def build(home: Home, dataset: str, structures: str, settings: Settings, limit: int | None) -> dict[str, Any]:
-    """Run the flow `build_memory`."""
+def build(home: Home, dataset: str, structures: str, settings: Settings, **options: Any) -> dict[str, Any]:
+    """Run the flow `build_memory`. `options` are its limits: episodes, tokens, money."""
     letters = letters_of(structures)
     with prefect_api(home):
         from flows.build_memory import build_memory
@@ -60,7 +60,8 @@ def build(home: Home, dataset: str, structures: str, settings: Settings, limit: 
 
         require_dataset(home, dataset)
         wait_until_ready()
-        return build_memory(dataset, home.url, letters, settings, limit)
+        report: dict[str, Any] = build_memory(dataset, home.url, letters, settings, **options)
+        return report
 
 
 def evaluate(home: Home, dataset: str, settings: Settings, dry_run: bool, **options: Any) -> dict[str, Any]:
