@@ -15,12 +15,11 @@ from models.selector.lookups import letters_of
 from models.selector.sandbox import Selection
 from models.splits import SPLITS
 from storage.artifacts import Home, canonical_json
-from storage.shards import load_dataset
 from tasks.budget import open_budget
 from tasks.cases import cases
 from tasks.outcomes import outcome_table
 from tasks.pages import publish, structure_names
-from tasks.paid import paid_completions
+from tasks.paid import paid_askings
 from tasks.readers import model
 from tasks.search import read_search, run_champion, search_key, split_of
 from tasks.selector_config import SelectorConfig
@@ -75,9 +74,8 @@ def _zero_shot(home: Home, chat: Chat, letters: Sequence[str]) -> Learn:
 
     def choose(asked: Sequence[Case]) -> Sequence[Selection]:
         episodes = [case.question_id.rsplit("/", 1)[0] for case in asked]
-        requests = [zero_shot.request(case, letters) for case in asked]
-        completions = paid_completions(home, "zero-shot", chat, requests, episodes, open_budget())
-        return [zero_shot.selection(completion, letters) for completion in completions]
+        askings = [zero_shot.choose(case, letters) for case in asked]
+        return paid_askings(home, "zero-shot", chat, askings, episodes, open_budget()).results
 
     return lambda train, validation, split: choose
 
@@ -134,7 +132,6 @@ def _log(home: Home, sweep: Sweep, summary: Mapping[str, Any], pages: Mapping[st
     parent = RunRecord(
         name=f"ablation {sweep.metric}",
         params={name: summary[name] for name in ("metric", "answerer", "proposer", "lambda", "splits")},
-        tags={"dataset": sweep.dataset, "dataset_hash": load_dataset(home, sweep.dataset).digest},
         texts={**pages, "ablation.json": canonical_json(summary)},
     )
     names = ("score", "objective", "evidence_tokens", "structures")

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from models.extract.llm_intent import STAGE as INTENT
 from models.extract.llm_intent import classify_intents
-from models.llm.asking import Asking, run_together
+from models.llm.asking import Asking
 from models.prompts import intent as intent_prompt
 from models.prompts import search as search_prompt
 from models.prompts import sufficiency as sufficiency_prompt
 from models.sufficiency import STAGE as SUFFICIENCY
-from models.sufficiency import Sufficiency, check
+from models.sufficiency import check
 from models.sufficiency_episode import CheckedEpisode
 from storage.artifacts import ArtifactError, Home, digest
 from storage.structures.base import Evidence
-from tasks.paid import paid_completions
+from tasks.paid import paid_askings
 from tasks.readers import model
 from tasks.settings import Settings
+
+T = TypeVar("T")
 
 
 def access_id(letter: str, settings: Settings, router: str) -> str:
@@ -61,7 +63,7 @@ class Asker:
         `ArtifactError` when a request failed: what was paid for is in the journal, and the command can be run again.
         """
         askings = [check(question, task, episode, self.settings.sufficiency) for question, task, episode in asked]
-        found: list[Sufficiency] = self._run(SUFFICIENCY, self.settings.checker, askings, episodes)
+        found = self._run(SUFFICIENCY, self.settings.checker, askings, episodes)
         if failed := [result.error for result in found if result.error]:
             raise ArtifactError(f"sufficiency: {len(failed)} of {len(found)} checks failed ({failed[0]}); run it again")
         return [
@@ -69,9 +71,6 @@ class Asker:
             for (question, _, episode), result in zip(asked, found, strict=True)
         ]
 
-    def _run(self, stage: str, spec: str, askings: Sequence[Asking[Any]], episodes: Sequence[str]) -> list[Any]:
-        def complete(requests: Any, owners: Sequence[int]) -> Any:
-            names = [f"{self.dataset}/{episodes[owner]}" for owner in owners]
-            return paid_completions(self.home, stage, model(spec), requests, names, self.budget_id)
-
-        return run_together(askings, complete)
+    def _run(self, stage: str, spec: str, askings: Sequence[Asking[T]], episodes: Sequence[str]) -> list[T]:
+        names = [f"{self.dataset}/{episode}" for episode in episodes]
+        return paid_askings(self.home, stage, model(spec), askings, names, self.budget_id).results

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from storage.artifacts import ArtifactKey, Home, canonical_json
-from storage.shards import load_dataset
 from storage.structures.event_graph import counts
 from tasks.plan import BuildPlan, built
 from tasks.settings import Settings
@@ -61,7 +60,6 @@ def log_build(home: Home, dataset: str, settings: Settings, report: dict[str, An
             **{f"seconds/{name}": float(stage["seconds"]) for name, stage in stages},
             **{f"rows/{name}": float(stage["rows"]) for name, stage in stages},
         },
-        tags={"dataset": dataset, "dataset_hash": load_dataset(home, dataset).digest},
         texts={"settings.json": canonical_json(settings), "build.json": canonical_json(report)},
     )
     return log_runs(home, dataset, "build", record)

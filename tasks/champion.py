@@ -27,7 +27,8 @@ def save_champion(
 ) -> dict[str, Any]:
     """Save a search's champion, and promote it when it beats the present one on the same validation questions.
 
-    Returns the policy's name, whether it was promoted, and why.
+    The objective of the new search decides, whatever the present champion was searched for. Returns the policy's name,
+    whether it was promoted, and why.
     """
     name = f"{config.metric}-split{config.split}-{digest(str(key))[:8]}"
     policy = {
@@ -58,8 +59,6 @@ def _beats(home: Home, sweep: Sweep, config: SelectorConfig, found: Mapping[str,
     if present["name"] == name:
         return False, "it is the champion already"
     old = load_policy(home, sweep.dataset)
-    if (old["metric"], old["cost"]) != (config.metric, config.cost):
-        return True, f"the champion {old['name']} was searched for another objective"
     table = part_of(outcome_table(home, sweep, config.structures, config.metadata), found["split"]["validation"])
     mine = found["champion"]["validation"]["objective"]
     try:

@@ -5,18 +5,19 @@ The settings' `builder` names the model and `built_by_model` the tables; the oth
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import pyarrow as pa
 
+from models.embedders import embedder
 from models.extract.llm_edges import EdgesConfig, score_edges
 from models.extract.llm_events import LlmEventsConfig, extract_events
 from models.extract.llm_summary import SummaryConfig, summarise
 from models.extract.llm_triples import TriplesConfig, extract_triples
 from models.extract.replies import ReplyCounts
-from models.llm.asking import Asking, run_together
+from models.llm.asking import Asking
 from models.prompts import edges as edges_prompt
 from models.prompts import events as events_prompt
 from models.prompts import openie as openie_prompt
@@ -27,35 +28,48 @@ from storage.structures.event_graph import EventGraphStructure
 from storage.structures.event_table import EDGES
 from storage.structures.render import StepRow, steps_by_episode
 from tasks.derivations import Derived, Work, embedded_events, tasks_by_episode
-from tasks.paid import paid_completions
+from tasks.paid import paid_askings
 from tasks.readers import model
 
-Made = TypeVar("Made")
+
+class Made(Protocol):
+    """What an extractor makes of one episode."""
+
+    @property
+    def rows(self) -> Sequence[Any]: ...
+
+    @property
+    def counts(self) -> ReplyCounts: ...
 
 
-def ask_episodes(work: Work, spec: str, stage: str, askings: Mapping[str, Asking[Made]]) -> dict[str, Made]:
-    """What each episode's asking makes, all of a shard together. `DerivationError` when a request failed."""
-    episodes = list(askings)
-
-    def complete(requests: Any, owners: Any) -> Any:
-        names = [f"{work.shard.dataset}/{episodes[owner]}" for owner in owners]
-        return paid_completions(work.home, stage, model(spec), requests, names, work.budget_id)
-
-    return dict(zip(episodes, run_together(list(askings.values()), complete), strict=True))
+M = TypeVar("M", bound=Made)
 
 
-def asked_config(spec: str, settings: Any, *prompts: str) -> dict[str, Any]:
+def _ask(work: Work, spec: str, stage: str, askings: Mapping[str, Asking[M]]) -> tuple[dict[str, M], dict[str, Any]]:
+    """What the model makes of each episode, all of a shard together, and what the manifest says of it.
+
+    `DerivationError` when a request failed.
+    """
+    names = [f"{work.shard.dataset}/{episode}" for episode in askings]
+    paid = paid_askings(work.home, stage, model(spec), list(askings.values()), names, work.budget_id)
+    counts = sum((made.counts for made in paid.results), start=ReplyCounts())
+    notes = {"model": model(spec).name, "tokens": paid.tokens, "replies": asdict(counts)}
+    return dict(zip(askings, paid.results, strict=True)), notes
+
+
+def _derived(made: Mapping[str, Made], notes: Mapping[str, Any], schema: pa.Schema) -> Derived:
+    """The rows of all episodes as one table."""
+    rows = [{"episode_id": episode, **row} for episode, found in made.items() for row in found.rows]
+    return Derived(pa.Table.from_pylist(rows, schema=schema), notes)
+
+
+def _config(spec: str, settings: Any, *prompts: str) -> dict[str, Any]:
     """What decides a model's table, for its key."""
     return {"model": model(spec).name, "settings": settings, "prompts": list(prompts)}
 
 
 def _steps(work: Work) -> dict[str, list[StepRow]]:
     return steps_by_episode(read_shard(work.home, work.shard, "steps"))
-
-
-def _noted(counts: list[ReplyCounts]) -> dict[str, Any]:
-    """How the replies were, in sum, for the manifest."""
-    return {"replies": asdict(sum(counts, start=ReplyCounts()))}
 
 
 @dataclass(frozen=True)
@@ -70,15 +84,12 @@ class SummaryByModel:
 
     @property
     def config(self) -> Any:
-        return asked_config(self.spec, self.settings, summary_prompt.digest())
+        return _config(self.spec, self.settings, summary_prompt.digest())
 
     def derive(self, work: Work) -> Derived:
         tasks = tasks_by_episode(work)
         askings = {e: summarise(tasks[e], rows, self.settings) for e, rows in _steps(work).items()}
-        made = ask_episodes(work, self.spec, "summary", askings)
-        rows = [{"episode_id": episode, **row} for episode, summary in made.items() for row in summary.rows]
-        notes = _noted([summary.counts for summary in made.values()])
-        return Derived(pa.Table.from_pylist(rows, schema=schemas.SUMMARIES), notes)
+        return _derived(*_ask(work, self.spec, "summary", askings), schemas.SUMMARIES)
 
 
 @dataclass(frozen=True)
@@ -93,14 +104,11 @@ class TriplesByModel:
 
     @property
     def config(self) -> Any:
-        return asked_config(self.spec, self.settings, openie_prompt.digest())
+        return _config(self.spec, self.settings, openie_prompt.digest())
 
     def derive(self, work: Work) -> Derived:
         askings = {episode: extract_triples(rows, self.settings) for episode, rows in _steps(work).items()}
-        made = ask_episodes(work, self.spec, "triples", askings)
-        rows = [{"episode_id": episode, **row} for episode, triples in made.items() for row in triples.rows]
-        notes = _noted([triples.counts for triples in made.values()])
-        return Derived(pa.Table.from_pylist(rows, schema=schemas.TRIPLES), notes)
+        return _derived(*_ask(work, self.spec, "triples", askings), schemas.TRIPLES)
 
 
 @dataclass(frozen=True)
@@ -116,13 +124,12 @@ class EventsByModel:
 
     @property
     def config(self) -> Any:
-        return {**asked_config(self.spec, self.settings, events_prompt.digest()), "embedder": self.embedder}
+        return {**_config(self.spec, self.settings, events_prompt.digest()), "embedder": embedder(self.embedder).name}
 
     def derive(self, work: Work) -> Derived:
         askings = {episode: extract_events(rows, self.settings) for episode, rows in _steps(work).items()}
-        made = ask_episodes(work, self.spec, "events", askings)
-        table = embedded_events({episode: events.rows for episode, events in made.items()}, self.embedder)
-        return Derived(table, _noted([events.counts for events in made.values()]))
+        made, notes = _ask(work, self.spec, "events", askings)
+        return Derived(embedded_events({episode: found.rows for episode, found in made.items()}, self.embedder), notes)
 
 
 @dataclass(frozen=True)
@@ -138,13 +145,10 @@ class EdgeScoresByModel:
 
     @property
     def config(self) -> Any:
-        return {**asked_config(self.spec, self.settings, edges_prompt.digest()), "links": self.graph.links}
+        return {**_config(self.spec, self.settings, edges_prompt.digest()), "links": self.graph.links}
 
     def derive(self, work: Work) -> Derived:
         steps = read_shard(work.home, work.shard, "steps")
         graphs = {graph.episode_id: graph for _, graph in self.graph.linked(steps, work.tables["events"])}
         askings = {episode: score_edges(graph, self.settings) for episode, graph in graphs.items()}
-        made = ask_episodes(work, self.spec, "edges", askings)
-        rows = [{"episode_id": episode, **row} for episode, scores in made.items() for row in scores.rows]
-        notes = _noted([scores.counts for scores in made.values()])
-        return Derived(pa.Table.from_pylist(rows, schema=EDGES), notes)
+        return _derived(*_ask(work, self.spec, "edges", askings), EDGES)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from models.answer import Answer, AnswerTask
 from models.compose import compose
 from models.judge import JudgeItem, Judgement
+from models.llm.asking import Asking, run_together
 from models.llm.chat import Chat, ChatRequest, Completion
 from models.tokens import count_tokens
 from storage.artifacts import Home, digest
@@ -19,6 +20,8 @@ from tasks.budget import budget
 from tasks.meter import metered
 from tasks.readers import EXTRACTIVE, make_answerer, make_judge, model
 from tasks.settings import Settings
+
+T = TypeVar("T")
 
 BATCH = 64
 """Requests between two looks at the token budget."""
@@ -74,18 +77,45 @@ def _batches(indices: Sequence[int]) -> Iterator[Sequence[int]]:
     return (indices[start : start + BATCH] for start in range(0, len(indices), BATCH))
 
 
-def paid_completions(
-    home: Home, stage: str, chat: Chat, requests: Sequence[ChatRequest], episodes: Sequence[str], budget_id: str
-) -> list[Completion]:
-    """Completions in order, journalled under `stage` as they arrive; equal requests are paid for once.
+@dataclass(frozen=True)
+class Paid(Generic[T]):
+    """What askings gave, in order, and the tokens of their completions, whoever paid for them and when."""
 
-    `episodes` (`dataset/episode`, one per request) says whose data each completion was made from.
+    results: list[T]
+    tokens: int
+
+
+def paid_askings(
+    home: Home, stage: str, chat: Chat, askings: Sequence[Asking[T]], episodes: Sequence[str], budget_id: str
+) -> Paid[T]:
+    """The results of askings, which wait for each other's rounds; completions are journalled under `stage` as they arrive.
+
+    Equal requests are paid for once. `episodes` (`dataset/episode`, one per asking) says whose data each was made from.
     """
-    journal = Journal(home, stage)
+    journal, counted = Journal(home, stage), metered(home, budget_id, stage, chat)
+    tokens = 0
+
+    def complete(requests: Sequence[ChatRequest], owners: Sequence[int]) -> list[Completion]:
+        nonlocal tokens
+        found = _completions(journal, stage, counted, requests, [episodes[owner] for owner in owners], budget_id)
+        tokens += sum(completion.prompt_tokens + completion.completion_tokens for completion in found)
+        return found
+
+    results = run_together(askings, complete)
+    return Paid(results, tokens)
+
+
+def _completions(
+    journal: Journal,
+    stage: str,
+    chat: Chat,
+    requests: Sequence[ChatRequest],
+    episodes: Sequence[str],
+    budget_id: str,
+) -> list[Completion]:
     keys = [digest([stage, chat.name, asdict(request)]) for request in requests]
     found = {key: Completion(**value) for key in keys if (value := journal.get(key)) is not None}
     first = {key: i for i, key in reversed(list(enumerate(keys))) if key not in found}
-    counted = metered(home, budget_id, stage, chat)
     for batch in _batches(sorted(first.values())):
         asked = [requests[i] for i in batch]
         prompts = count_tokens([message.content for request in asked for message in request.messages])
@@ -97,7 +127,7 @@ def paid_completions(
             if completion.status == "ok":
                 journal.put(key, episodes[batch[position]], asdict(completion))
 
-        counted.complete(asked, keep)
+        chat.complete(asked, keep)
     return [found[key] for key in keys]
 
 

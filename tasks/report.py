@@ -286,11 +286,10 @@ def _show_scores(dataset: str, summary: Mapping[str, Any]) -> None:
 def _log(home: Home, evaluation: Evaluation, data: ReportData, summary: Mapping[str, Any], pages: Mapping[str, str]) -> str:
     """One MLflow run for the evaluation with a child per policy; return its id."""
     params = {"metric": evaluation.metric, "answerer": evaluation.answerer, "judge": evaluation.judge or "none"}
-    tags = {"dataset": evaluation.dataset, "dataset_hash": load_dataset(home, evaluation.dataset).digest}
     texts = {**pages, "settings.json": canonical_json(evaluation.settings)}
-    parent = RunRecord(f"evaluate {evaluation.metric}", {**params, "policies": len(data.policies)}, {}, tags, texts)
+    parent = RunRecord(f"evaluate {evaluation.metric}", {**params, "policies": len(data.policies)}, texts=texts)
     children = [
-        RunRecord(policy["policy"], {**params, "policy": policy["policy"]}, _metrics(policy), tags)
+        RunRecord(policy["policy"], {**params, "policy": policy["policy"]}, _metrics(policy))
         for policy in summary["policies"]
     ]
     return log_runs(home, evaluation.dataset, "evaluate", parent, children)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from models.embedders import embedder
 from models.router.evaluate import RecallGap, RecallRow, mean_recall, recall_gaps
 from storage.artifacts import ArtifactKey, Home, canonical_json
 from storage.shards import load_dataset, writer_lock
@@ -41,7 +42,7 @@ def write_training_report(
     summary = _summary(home, dataset, config, tasks, router)
     page = training_page(home, tasks, router, settings, summary)
     summary |= publish(home, "training", page, lambda pages: _log(home, dataset, config, tasks, settings, summary, pages))
-    summary["champion"] = _promote(home, dataset, router, summary)
+    summary["champion"] = _promote(home, dataset, router, settings, summary)
     home.replace_json(path, summary)
     return summary
 
@@ -121,7 +122,6 @@ def _log(
     summary: Mapping[str, Any],
     pages: Mapping[str, str],
 ) -> str:
-    tags = {"dataset": dataset, "dataset_hash": load_dataset(home, dataset).digest, "preset": config.preset}
     metrics = {f"recall/{method}/{depth}": v for method, by in summary["recall"].items() for depth, v in by.items()}
     metrics |= {
         f"{name}/{mode}": v for mode, scores in summary["walks"].items() for name, v in scores.items() if v is not None
@@ -130,7 +130,7 @@ def _log(
         name=f"train-router {config.preset}",
         params={"preset": config.preset, "seed": config.seed, "folds": config.folds, "router": summary["router"]},
         metrics=metrics,
-        tags=tags,
+        tags={"preset": config.preset},
         texts={
             **pages,
             "training.json": canonical_json(summary),
@@ -155,22 +155,41 @@ def _child(home: Home, task: FoldTask) -> RunRecord:
     )
 
 
-def _promote(home: Home, dataset: str, router: ArtifactKey, summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Put the router in use when its folds' mean validation beats the present one's on the same folds' data.
+def _promote(
+    home: Home, dataset: str, router: ArtifactKey, settings: Settings, summary: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Put the router in use when its mean validation recall over the folds beats the present champion's.
 
-    Validation conversations decide, never test ones. Trainings of another preset measure something else: the recall of the
-    walk on validation is what both have.
+    Validation conversations decide, never test ones. Over its folds a training validates every conversation once, so two
+    trainings of the same content are compared on the same data; one of other content or vectors cannot be, and makes way.
     """
-    mine = statistics.fmean(fold["validation"] for fold in summary["folds"] if fold["mode"] == summary["folds"][-1]["mode"])
+    mine = {
+        "router": str(router),
+        "validation": statistics.fmean(
+            f["validation"] for f in summary["folds"] if f["mode"] == summary["folds"][-1]["mode"]
+        ),
+        "dataset_hash": load_dataset(home, dataset).digest,
+        "embedder": embedder(settings.embedder).name,
+    }
     with writer_lock(home, f"router-{dataset}"):
         present = home.read_json(champion_path(home, dataset))
-        if present is not None and present["router"] == str(router):
-            return {"promoted": False, "reason": "it is the champion already"}
-        if summary["preset"] == "paper":
-            return {"promoted": False, "reason": "the paper's preset is an experiment; structure H walks with `best`"}
-        if present is not None and present["validation"] >= mine:
-            return {"promoted": False, "reason": f"validation {mine:.4f} against {present['validation']:.4f}"}
-        reason = "the first champion" if present is None else f"validation {mine:.4f} against {present['validation']:.4f}"
-        home.replace_json(champion_path(home, dataset), {"router": str(router), "validation": mine, "reason": reason})
-        register_model(home, f"strata-{dataset}-router", summary["run_id"], CHAMPION)
-    return {"promoted": True, "reason": reason}
+        promoted, reason = _wins(mine, present, summary["preset"])
+        if promoted:
+            home.replace_json(champion_path(home, dataset), {**mine, "reason": reason})
+            register_model(home, f"strata-{dataset}-router", summary["run_id"], CHAMPION)
+    return {"promoted": promoted, "reason": reason}
+
+
+def _wins(mine: Mapping[str, Any], present: Mapping[str, Any] | None, preset: str) -> tuple[bool, str]:
+    """Whether a training is put in use, and why."""
+    if present is not None and present["router"] == mine["router"]:
+        return False, "it is the champion already"
+    if preset == "paper":
+        return False, "the paper's preset is an experiment; structure H walks with `best`"
+    if present is None:
+        return True, "the first champion"
+    if any(present[name] != mine[name] for name in ("dataset_hash", "embedder")):
+        return True, "the champion was trained on other content or other vectors"
+    return mine["validation"] > present[
+        "validation"
+    ], f"validation {mine['validation']:.4f} against {present['validation']:.4f}"

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from models.embedders import embedder
 from storage.artifacts import ArtifactError, Home
 from tasks.settings import Settings
 
@@ -32,12 +33,16 @@ def champion_path(home: Home, dataset: str) -> str:
 
 
 def router_in_use(home: Home, dataset: str, settings: Settings) -> str:
-    """The artifact of the router that walks H, or "" for fixed rules. `ArtifactError` when a named one is missing."""
+    """The artifact of the router that walks H, or "" for fixed rules. `ArtifactError` when a named one is missing.
+
+    A champion that was trained with another encoder than the settings' is not in use: its weights belong to other vectors.
+    """
     if settings.router == NONE:
         return ""
     if settings.router == CHAMPION:
         champion = home.read_json(champion_path(home, dataset))
-        return "" if champion is None else str(champion["router"])
+        fits = champion is not None and champion["embedder"] == embedder(settings.embedder).name
+        return str(champion["router"]) if champion is not None and fits else ""
     home.require(settings.router)
     return settings.router
 

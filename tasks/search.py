@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -120,8 +120,3 @@ def score_on_test(home: Home, sweep: Sweep, config: SelectorConfig, found: Mappi
     everything = [Selection(subset_name(letters))] * len(table.cases)
     chosen = run_champion(found["champion"], table.cases, letters)
     return {name: evaluate(s, table, config.cost) for name, s in (("champion", chosen), ("all", everything))}
-
-
-def for_split(config: SelectorConfig, split: int) -> SelectorConfig:
-    """The same search on another split, with that split's seed."""
-    return replace(config, split=split, seed=config.seed + split)

@@ -13,7 +13,6 @@ from models.selector.analysis import StructureUse, structure_use
 from models.selector.contract import ArmStats, Evaluation
 from models.selector.lookups import letters_of
 from storage.artifacts import ArtifactKey, Home, canonical_json
-from storage.shards import load_dataset
 from tasks.champion import save_champion
 from tasks.outcomes import outcome_table
 from tasks.pages import page_paths, publish, structure_names
@@ -151,12 +150,7 @@ def _log(
     summary: Mapping[str, Any],
     pages: Mapping[str, str],
 ) -> str:
-    tags = {
-        "dataset": sweep.dataset,
-        "dataset_hash": load_dataset(home, sweep.dataset).digest,
-        "split": str(config.split),
-        "answerer": summary["answerer"],
-    }
+    tags = {"split": str(config.split), "answerer": summary["answerer"]}
     params = {name: summary[name] for name in ("metric", "split", "proposer", "lambda", "beta", "candidates")}
     parent = RunRecord(
         name=f"search split {config.split}",

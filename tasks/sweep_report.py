@@ -19,7 +19,6 @@ from models.selector.subsets import ORDER, SEPARATOR
 from models.splits import SPLITS
 from models.tokens import count_tokens
 from storage.artifacts import Home, canonical_json, digest
-from storage.shards import load_dataset
 from tasks.outcomes import outcome_table
 from tasks.pages import publish, structure_names
 from tasks.search import part_of, split_of
@@ -143,7 +142,6 @@ def _log(home: Home, sweep: Sweep, summary: Mapping[str, Any], pages: Mapping[st
         name=f"sweep {sweep.metric}",
         params={name: summary[name] or "none" for name in ("metric", "answerer", "judge", "questions", "subsets")},
         metrics={**metrics, "outcomes": float(summary["outcomes"]), "new": float(summary["new"])},
-        tags={"dataset": sweep.dataset, "dataset_hash": load_dataset(home, sweep.dataset).digest},
         texts={**pages, "sweep.json": canonical_json(summary), "settings.json": canonical_json(sweep.settings)},
     )
     return log_runs(home, sweep.dataset, "sweep", record)

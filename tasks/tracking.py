@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from storage.artifacts import Home
-from storage.shards import writer_lock
+from storage.shards import load_dataset, writer_lock
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -46,7 +46,10 @@ def tracking_uri(home: Home) -> str:
 
 
 def log_runs(home: Home, dataset: str, stage: str, parent: RunRecord, children: Sequence[RunRecord] = ()) -> str:
-    """Log a finished run with its child runs to the experiment `strata/<dataset>/<stage>`; return the parent's id."""
+    """Log a finished run with its child runs to the experiment `strata/<dataset>/<stage>`; return the parent's id.
+
+    Every run is tagged with the commit, the data set and the digest of its content.
+    """
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
     from mlflow import MlflowClient
@@ -54,9 +57,10 @@ def log_runs(home: Home, dataset: str, stage: str, parent: RunRecord, children: 
     with writer_lock(home, "mlflow"):  # two processes that both create the database would race
         client = MlflowClient(tracking_uri(home))
         experiment = _experiment(client, home, f"strata/{dataset}/{stage}")
-        parent_id = _log(client, experiment, parent, {})
+        tags = {"git_commit": git_commit(), "dataset": dataset, "dataset_hash": load_dataset(home, dataset).digest}
+        parent_id = _log(client, experiment, parent, tags)
         for child in children:
-            _log(client, experiment, child, {"mlflow.parentRunId": parent_id})
+            _log(client, experiment, child, {**tags, "mlflow.parentRunId": parent_id})
         return parent_id
 
 
@@ -69,14 +73,14 @@ def _experiment(client: MlflowClient, home: Home, name: str) -> str:
     return str(client.create_experiment(name, artifact_location=home.local("mlflow", "artifacts").absolute().as_uri()))
 
 
-def _log(client: MlflowClient, experiment: str, record: RunRecord, links: Mapping[str, str]) -> str:
+def _log(client: MlflowClient, experiment: str, record: RunRecord, common: Mapping[str, str]) -> str:
     from mlflow.entities import Metric, Param, RunTag
 
     run = client.create_run(experiment, run_name=record.name).info.run_id
     now = int(time.time() * 1_000)
     metrics = [Metric(_metric_name(name), value, now, 0) for name, value in record.metrics.items()]
     params = [Param(name, str(value)) for name, value in record.params.items()]
-    tags = [RunTag(name, value) for name, value in {"git_commit": git_commit(), **links, **record.tags}.items()]
+    tags = [RunTag(name, value) for name, value in {**common, **record.tags}.items()]
     metrics += [Metric(_metric_name(n), v, now, step) for n, vs in record.curves.items() for step, v in enumerate(vs)]
     for start in range(0, len(metrics), 1_000):  # the store's limit for a batch
         client.log_batch(run, metrics=metrics[start : start + 1_000])

@@ -40,7 +40,7 @@ from tests.input_cases.pipeline import Pipeline, Row, ama_episode, conversation,
 from tests.models.llm.server import reply, serving
 
 ROOT = Path(__file__).parents[1]
-STRUCTURES = "STGVR"
+STRUCTURES = "STGVRH"
 POLICIES = ("all", "T", "random", "long-context")
 GOLD = {
     "questions": ["answer", "evidence_refs", "evidence_steps", "unresolved_refs", "extra"],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from models.llm.asking import Asking
 from models.llm.chat import ChatRequest, Completion, Message
 from models.prompts import choose as prompt
 from models.prompts.choose import ChoiceError
@@ -17,6 +18,12 @@ from models.selector.subsets import subset_name
 
 MAX_TOKENS = 1_024
 """Room for a reasoning model; the reply itself is a dozen tokens."""
+
+
+def choose(case: Case, letters: Sequence[str]) -> Asking[Selection]:
+    """What the model selects for one question."""
+    [completion] = yield [request(case, letters)]
+    return selection(completion, letters)
 
 
 def request(case: Case, letters: Sequence[str]) -> ChatRequest:

@@ -84,6 +84,9 @@ def test_every_table_is_the_models_and_is_paid_for_once(home: Home) -> None:
 
         spent = Ledger(home).totals()
         assert sum(entry.calls for entry in spent) == len(server.bodies)
+        derived = sum(stage["tokens"] for name, stage in built["stages"].items() if name.startswith("derived/"))
+        by_stage = {entry.stage: entry.tokens for entry in spent}
+        assert derived == sum(by_stage[stage] for stage in ("summary", "triples", "events", "edges"))
         assert built["stages"]["evidence/T"]["tokens"] == sum(row["access_tokens"] for row in temporal)
         assert build_memory("ama-bench", home.url, STRUCTURES, settings)["built"] == 0
         assert sum(entry.calls for entry in Ledger(home).totals()) == len(server.bodies)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tasks.ask import ask
 from tasks.inventory import table_parts
 from tasks.router import TrainingConfig
 from tasks.router_data import read_router_data
+from tasks.router_report import _wins
 from tasks.routers import load_routers, router_in_use
 from tasks.settings import Settings
 from tasks.tracking import tracking_uri
@@ -106,6 +108,34 @@ def test_the_champion_walks_structure_h_and_its_evidence_is_made_again(home: Hom
     assert 3 in read["steps"] or 2 in read["steps"]
 
 
+def test_a_champion_of_another_encoder_is_not_in_use(home: Home, trained: dict[str, Any]) -> None:
+    assert router_in_use(home, "locomo", Settings(embedder="sentence-transformers:other/model")) == ""
+    assert router_in_use(home, "locomo", Settings(router="none")) == ""
+    assert router_in_use(home, "locomo", Settings(router=trained["router"])) == trained["router"]
+
+
+MINE = {"router": "b", "validation": 0.8, "dataset_hash": "x", "embedder": "minilm"}
+
+
+@pytest.mark.parametrize(
+    ("present", "preset", "promoted"),
+    [
+        (None, "best", True),
+        (None, "paper", False),
+        ({**MINE, "router": "a", "validation": 0.7}, "best", True),
+        ({**MINE, "router": "a", "validation": 0.8}, "best", False),
+        ({**MINE, "router": "a", "validation": 0.9, "dataset_hash": "y"}, "best", True),
+        (MINE, "best", False),
+    ],
+)
+def test_a_router_is_promoted_when_it_wins_on_the_same_content(
+    present: dict[str, Any] | None, preset: str, promoted: bool
+) -> None:
+    won, reason = _wins(MINE, present, preset)
+    assert won is promoted
+    assert reason
+
+
 def test_mlflow_has_a_run_per_fold_with_curves(home: Home, trained: dict[str, Any]) -> None:
     from mlflow import MlflowClient
 
@@ -141,3 +171,26 @@ def test_a_data_set_without_gold_evidence_or_without_h_says_what_to_do(tmp_path:
     build_memory("ama-bench", other.url, ("H",))
     with pytest.raises(ArtifactError, match="no question of ama-bench has gold evidence"):
         read_router_data(other, "ama-bench", Settings())
+
+
+def test_a_training_has_a_page_with_its_walk_and_its_run_keeps_it(home: Home, trained: dict[str, Any]) -> None:
+    from mlflow import MlflowClient
+
+    logged = {file.path for file in MlflowClient(tracking_uri(home)).list_artifacts(trained["run_id"])}
+    assert {"report.html", "report.md", "training.json"} <= logged
+    text = Path(trained["markdown"]).read_text(encoding="utf-8")
+    for heading in ("Evidence recall", "Recall by fold", "One walk", "Chosen epochs"):
+        assert f"## {heading}\n" in text
+    assert "D1:" in text.split("## One walk")[1]
+    html = Path(trained["report"]).read_text(encoding="utf-8")
+    assert "Training, stage events" in html
+    json.dumps(trained, allow_nan=False)
+
+
+def test_a_lost_page_is_made_again(home: Home, trained: dict[str, Any]) -> None:
+    found = train_router("locomo", home.url, BEST)
+    assert {**found, "champion": None} == {**trained, "champion": None}, "another test trains again: it is champion already"
+    home.discard(trained["page"])
+    again = train_router("locomo", home.url, BEST)
+    assert again["page"] == trained["page"]
+    assert Path(again["report"]).is_file()

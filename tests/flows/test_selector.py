@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -174,3 +175,14 @@ def test_a_policy_needs_the_structures_that_it_chooses_from(home: Home, swept: d
     search_selector("ama-bench", home.url, SELECTOR)
     with pytest.raises(SettingsError, match="needs structure R"):
         plan_evaluation(home, "ama-bench", EvaluationConfig(("champion",), structures=("S", "T")), Settings())
+
+
+def test_a_search_for_another_objective_replaces_the_champion_only_if_it_wins(
+    home: Home, swept: dict[str, Any], tmp_path: Path
+) -> None:
+    """The present champion is measured by the new objective on the new search's validation questions."""
+    home.fs.copy(home.root, str(tmp_path / "home"), recursive=True)
+    copy = Home(tmp_path / "home")
+    search_selector("ama-bench", copy.url, SELECTOR)
+    other = search_selector("ama-bench", copy.url, replace(SELECTOR, cost=2e-4))
+    assert "validation objective" in other["policy"]["reason"]
