@@ -18,7 +18,7 @@ from storage.artifacts import Home, canonical_json
 from tasks.budget import open_budget
 from tasks.cases import cases
 from tasks.outcomes import outcome_table
-from tasks.pages import publish, structure_names
+from tasks.pages import publish, sweep_facts
 from tasks.paid import paid_askings
 from tasks.readers import model
 from tasks.search import read_search, run_champion, search_key, split_of
@@ -115,12 +115,7 @@ def _summary(sweep: Sweep, config: SelectorConfig, result: AblationResult, split
 def _page(sweep: Sweep, config: SelectorConfig, result: AblationResult, splits: int) -> AblationPage:
     return AblationPage(
         title=f"{sweep.dataset}: ways to select what to read",
-        dataset=sweep.dataset,
-        metric=sweep.metric,
-        answerer=sweep.settings.answerer if sweep.needs_answers else "",
-        judge=sweep.judge,
-        cost=config.cost,
-        structures=structure_names(config.structures),
+        **sweep_facts(sweep, config.structures, config.cost),
         splits=splits,
         proposer=config.proposer,
         rows=result.rows,

@@ -16,6 +16,7 @@ from models.report.training import TrainingPage
 from models.report.training_page import render_training
 from storage.artifacts import ArtifactKey, Home, digest
 from storage.structures import STRUCTURES
+from tasks.sweep import Sweep
 
 VERSION = 1
 HTML, MARKDOWN = "report.html", "report.md"
@@ -31,9 +32,16 @@ def origin() -> dict[str, Any]:
     }
 
 
-def structure_names(letters: tuple[str, ...]) -> dict[str, str]:
-    """Letters of structures with their names."""
-    return {letter: STRUCTURES[letter].name for letter in letters}
+def sweep_facts(sweep: Sweep, letters: tuple[str, ...], cost: float) -> dict[str, Any]:
+    """What every page about the outcomes of a sweep says, as fields of `models.report.learning.LearningPage`."""
+    return {
+        "dataset": sweep.dataset,
+        "metric": sweep.metric,
+        "answerer": sweep.settings.answerer if sweep.needs_answers else "",
+        "judge": sweep.judge,
+        "cost": cost,
+        "structures": {letter: STRUCTURES[letter].name for letter in letters},
+    }
 
 
 def page_paths(home: Home, key: ArtifactKey | str) -> dict[str, str]:

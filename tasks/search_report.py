@@ -15,7 +15,7 @@ from models.selector.lookups import letters_of
 from storage.artifacts import ArtifactKey, Home, canonical_json
 from tasks.champion import save_champion
 from tasks.outcomes import outcome_table
-from tasks.pages import page_paths, publish, structure_names
+from tasks.pages import page_paths, publish, sweep_facts
 from tasks.search import part_of, run_champion, score_on_test
 from tasks.selector_config import SelectorConfig
 from tasks.sweep import Sweep
@@ -61,12 +61,7 @@ def search_page(
     on_validation = {name: Evaluation(**e["validation"]) for name, e in (("champion", champion), ("all", baseline))}
     return SearchPage(
         title=f"{sweep.dataset}: a policy that selects what to read",
-        dataset=sweep.dataset,
-        metric=sweep.metric,
-        answerer=sweep.settings.answerer if sweep.needs_answers else "",
-        judge=sweep.judge,
-        cost=config.cost,
-        structures=structure_names(config.structures),
+        **sweep_facts(sweep, config.structures, config.cost),
         split=config.split,
         proposer=config.proposer,
         search=str(key),

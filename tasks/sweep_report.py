@@ -20,7 +20,7 @@ from models.splits import SPLITS
 from models.tokens import count_tokens
 from storage.artifacts import Home, canonical_json, digest
 from tasks.outcomes import outcome_table
-from tasks.pages import publish, structure_names
+from tasks.pages import publish, sweep_facts
 from tasks.search import part_of, split_of
 from tasks.sections import ShardEvidence
 from tasks.selector_config import SweepConfig
@@ -57,12 +57,7 @@ def sweep_page(home: Home, sweep: Sweep, config: SweepConfig) -> SweepPage:
     table = outcome_table(home, sweep, config.structures)
     return SweepPage(
         title=f"{sweep.dataset}: every subset of {', '.join(config.structures)}",
-        dataset=sweep.dataset,
-        metric=sweep.metric,
-        answerer=sweep.settings.answerer if sweep.needs_answers else "",
-        judge=sweep.judge,
-        cost=config.cost,
-        structures=structure_names(config.structures),
+        **sweep_facts(sweep, config.structures, config.cost),
         questions=sweep.questions,
         outcomes=len(rows),
         errors=states["error"],

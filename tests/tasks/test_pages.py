@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from storage.artifacts import ArtifactError, Home
-from tasks.pages import page_key, page_paths, publish, structure_names
+from tasks.pages import page_key, page_paths, publish, sweep_facts
+from tasks.settings import Settings
+from tasks.sweep import Sweep
 from tests.models.report.learning_sample import ablation, method
+from tests.models.report.training_sample import training
 
 
 class Log:
@@ -55,5 +58,18 @@ def test_a_page_that_could_not_be_logged_is_not_there(tmp_path: Path) -> None:
         page_paths(home, page_key(ablation()))
 
 
-def test_structures_are_named_in_the_order_asked() -> None:
-    assert list(structure_names(("T", "R"))) == ["T", "R"]
+def test_a_page_about_a_sweep_names_structures_in_the_order_asked_and_no_answerer_for_support() -> None:
+    facts = sweep_facts(Sweep("toy", "support", Settings(), (), (), ""), ("T", "R"), 1e-5)
+    assert list(facts["structures"].items()) == [("T", "temporal"), ("R", "raw")]
+    assert (facts["answerer"], facts["cost"]) == ("", 1e-5)
+
+
+def test_the_page_of_a_training_is_written_and_logged_once_per_content(tmp_path: Path) -> None:
+    home, log = Home(tmp_path), Log()
+    first = publish(home, "training", training(created_at="then"), log)
+    assert publish(home, "training", training(created_at="now", command="another"), log) == first
+    assert first["run_id"] == "run 1"
+    assert [set(texts) for texts in log.texts] == [{"report.html", "report.md"}]
+    assert Path(first["report"]).read_text(encoding="utf-8") == log.texts[0]["report.html"]
+    other = publish(home, "training", training(seed=1), log)
+    assert (other["run_id"], other["page"] != first["page"]) == ("run 2", True)
