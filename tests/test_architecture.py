@@ -12,6 +12,7 @@ import pytest
 
 from storage.corpora import CORPORA
 from storage.structures import STRUCTURES
+from tests import readme_tree
 
 ROOT = Path(__file__).parents[1]
 LAYERS = ("flows", "tasks", "models", "storage")
@@ -26,6 +27,11 @@ def test_the_top_level_is_fixed() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     packages = {path.split("/")[0] for path in listed if path.endswith(".py")}
     assert packages <= {*LAYERS, "tests"}
+
+
+def test_the_readme_lists_every_file() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme == readme_tree.written(readme), "run `python -m tests.readme_tree`"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

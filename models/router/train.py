@@ -74,11 +74,12 @@ def train_fold(
     """
     parts = _parts(graphs, questions, fold, config)
     state = resume_state or TrainingState()
+    stages = _Stages(graphs, parts, config, seed, state, on_epoch, device_of(device))
     arrays: Arrays = {}
     if config.ranker is not None:
-        arrays |= _train_ranker(graphs, parts, config, seed, state, on_epoch, device_of(device))
+        arrays |= stages.ranker(config.ranker)
     if config.reinforce is not None and config.mode != "static":
-        arrays |= _train_router(graphs, parts, config, seed, state, on_epoch, device_of(device))
+        arrays |= stages.router(config.reinforce)
     weights = RouterWeights(_header(graphs, fold, parts, config), arrays)
     tested = [question for group in parts["test"].values() for question in group]
     router = LearnedRouter(weights) if arrays else None
@@ -134,51 +135,45 @@ def _parts(graphs: Mapping[str, EventGraph], questions: Sequence[RouterQuestion]
     return parts
 
 
-def _train_ranker(
-    graphs: Mapping[str, EventGraph],
-    parts: Parts,
-    config: RouterConfig,
-    seed: int,
-    state: TrainingState,
-    on_epoch: OnEpoch | None,
-    device: str,
-) -> Arrays:
-    ranker = config.ranker
-    assert ranker is not None
-    groups = {**parts["train"], **parts["validation"]}
-    data = [rank_graph(graphs[name], group, ranker.pool, device) for name, group in groups.items()]
-    training, mix = len(parts["train"]), config.walk.mix
-    events = EventObjective(data, training, ranker, mix, seed)
-    first = learn(ListwiseLearner(events, data, training, ranker, seed), state, on_epoch)
-    exchange = ExchangeObjective(data, first, ranker, mix, seed)
-    second = learn(ListwiseLearner(exchange, data, training, ranker, seed), state, on_epoch)
-    return {f"ranker/{name}": array for name, array in {**first, **second}.items()}
+@dataclass(frozen=True)
+class _Stages:
+    """The stages of one fold's training; each goes on where `state` stopped."""
 
+    graphs: Mapping[str, EventGraph]
+    parts: Parts
+    config: RouterConfig
+    seed: int
+    state: TrainingState
+    on_epoch: OnEpoch | None
+    device: str
 
-def _train_router(
-    graphs: Mapping[str, EventGraph],
-    parts: Parts,
-    config: RouterConfig,
-    seed: int,
-    state: TrainingState,
-    on_epoch: OnEpoch | None,
-    device: str,
-) -> Arrays:
-    """The router's weights, and the edge features of every training graph as `edges/<episode id>`."""
-    reinforce = config.reinforce
-    assert reinforce is not None
-    packed = {
-        part: [
-            (pack_graph(graphs[name], device), pack_questions(graphs[name], group, device)) for name, group in found.items()
+    def ranker(self, ranker: RankerConfig) -> Arrays:
+        """Events by themselves, then what they gain over edges."""
+        groups = {**self.parts["train"], **self.parts["validation"]}
+        data = [rank_graph(self.graphs[name], group, ranker.pool, self.device) for name, group in groups.items()]
+        training, mix = len(self.parts["train"]), self.config.walk.mix
+        events = EventObjective(data, training, ranker, mix, self.seed)
+        first = learn(ListwiseLearner(events, data, training, ranker, self.seed), self.state, self.on_epoch)
+        exchange = ExchangeObjective(data, first, ranker, mix, self.seed)
+        second = learn(ListwiseLearner(exchange, data, training, ranker, self.seed), self.state, self.on_epoch)
+        return {f"ranker/{name}": array for name, array in {**first, **second}.items()}
+
+    def router(self, reinforce: ReinforceConfig) -> Arrays:
+        """The router's weights, and the edge features of every training graph as `edges/<episode id>`."""
+        train, validation = self._packed("train"), self._packed("validation")
+        learner = ReinforceLearner(train, validation, self.config.mode, reinforce, self.seed)
+        learned = learn(learner, self.state, self.on_epoch)
+        sizes = [len(graph.features) for graph, _ in train]
+        features = np.split(learned[EDGES], np.cumsum(sizes)[:-1])
+        by_graph = {f"edges/{name}": part for name, part in zip(self.parts["train"], features, strict=True)}
+        return {f"router/{name}": array for name, array in learned.items() if name != EDGES} | by_graph
+
+    def _packed(self, part: str) -> Walks:
+        asked = self.parts[part]
+        return [
+            (pack_graph(self.graphs[name], self.device), pack_questions(self.graphs[name], group, self.device))
+            for name, group in asked.items()
         ]
-        for part, found in parts.items()
-        if part != "test"
-    }
-    learned = learn(ReinforceLearner(packed["train"], packed["validation"], config.mode, reinforce, seed), state, on_epoch)
-    sizes = [len(graph.features) for graph, _ in packed["train"]]
-    features = np.split(learned[EDGES], np.cumsum(sizes)[:-1])
-    by_graph = {f"edges/{name}": part for name, part in zip(parts["train"], features, strict=True)}
-    return {f"router/{name}": array for name, array in learned.items() if name != EDGES} | by_graph
 
 
 def _header(graphs: Mapping[str, EventGraph], fold: Fold, parts: Parts, config: RouterConfig) -> dict[str, object]:
