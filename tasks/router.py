@@ -23,7 +23,7 @@ from tasks.router_data import RouterData, read_router_data
 from tasks.routers import FOLDS_FILE, fold_file
 from tasks.settings import Settings
 
-VERSION = 1
+VERSION = 2
 RESULT, WEIGHTS = "fold.json", "router.safetensors"
 SAVE_EVERY = 5
 """Epochs between two saved states; a stop costs at most as many."""

@@ -42,12 +42,14 @@ def _line(name: str, phrase: str) -> str:
 
 
 def _phrase(file: Path) -> str:
-    """The first clause of a file's docstring, without what stands in brackets and without code marks."""
+    """The first sentence of a file's docstring up to a colon after more than one word, without brackets and code marks."""
     if file.suffix != ".py":
         return ""
     docstring = ast.get_docstring(ast.parse((ROOT / file).read_text(encoding="utf-8"))) or ""
     text = re.sub(r" \([^)]*\)", "", " ".join(docstring.split("\n\n")[0].split()))
-    return re.split(r"[.:;](?= |$)", text, maxsplit=1)[0].replace("`", "")
+    sentence = re.split(r"[.;](?= |$)", text, maxsplit=1)[0].replace("`", "")
+    head = sentence.split(": ", 1)[0]
+    return head if " " in head else sentence
 
 
 if __name__ == "__main__":

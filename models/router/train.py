@@ -68,10 +68,15 @@ def train_fold(
 ) -> FoldResult:
     """Train on the fold's training conversations, choose epochs on its validation ones, score its test ones once.
 
-    Deterministic by `seed` on one device, and so is a training resumed from the state of any epoch. Questions without a
-    target in their graph are left out, adversarial ones unless the config includes them. `ValueError` when a part of the
-    fold has no question left.
+    Deterministic by `seed` on one kind of device, also when resumed from the state of any epoch. Questions without
+    a target in their graph are left out, adversarial ones unless the config includes them. `ValueError` when a part of the
+    fold has no question left. Leaves torch with one thread in this process.
     """
+    import torch
+
+    # How a sum is shared among threads changes its last digits, and REINFORCE makes other walks of them: with one thread the
+    # numbers are those of the seed whatever the number of cores. Tensors are small: one thread is not slower.
+    torch.set_num_threads(1)
     parts = _parts(graphs, questions, fold, config)
     state = resume_state or TrainingState()
     stages = _Stages(graphs, parts, config, seed, state, on_epoch, device_of(device))

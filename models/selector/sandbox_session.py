@@ -127,7 +127,9 @@ class Session:
             return self._late()
         if isinstance(cause, MemoryError):
             return Trouble(f"needed more than {self.limits.memory_bytes / 2**20:g} MB of memory", certain=False)
-        compiled = not isinstance(cause, NotImplementedError)  # raised for Python that the interpreter does not know
+        # The interpreter raises it for Python that it does not know. What a policy raises itself in `select` is caught there
+        # (`sandbox_driver.SELECT`), and `check` and `fit` report every failure alike.
+        compiled = not isinstance(cause, NotImplementedError)
         return Trouble(_runtime_reason(error), certain=False, compiled=compiled)
 
     def _late(self) -> Trouble:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -125,12 +124,8 @@ def test_braces_and_special_tokens_in_a_prompt_are_sent_as_they_are(chat: Chat) 
 
 
 @pytest.fixture(scope="module")
-def real_model() -> LlamaCppChat:
-    path = os.environ.get("STRATA_TEST_GGUF", "")
-    if not Path(path).is_file():
-        pytest.skip("set STRATA_TEST_GGUF to the path of a GGUF model to run this test")
-    pytest.importorskip("xllamacpp")
-    return LlamaCppChat(LlamaCppSettings(path, context_window=1_024))
+def real_model(gguf: Path) -> LlamaCppChat:
+    return LlamaCppChat(LlamaCppSettings(str(gguf), context_window=1_024))
 
 
 @pytest.mark.llm

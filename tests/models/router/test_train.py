@@ -65,6 +65,12 @@ def test_the_seed_decides(config: RouterConfig, result: FoldResult) -> None:
     assert train(config, seed=1).weights.digest != result.weights.digest
 
 
+def test_the_number_of_threads_does_not_decide(config: RouterConfig, result: FoldResult) -> None:
+    torch.set_num_threads(2)
+    assert train(config).weights.digest == result.weights.digest
+    assert torch.get_num_threads() == 1  # these graphs are too small for the order of sums to show
+
+
 def test_test_labels_change_nothing_but_the_test_numbers(config: RouterConfig, result: FoldResult) -> None:
     """Other gold steps for the test questions: the weights and the walks stay the same."""
     relabelled = [

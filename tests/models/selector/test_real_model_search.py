@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,11 +21,10 @@ def few_questions(episodes: range) -> OutcomeTable:
 
 
 @pytest.mark.llm
-def test_three_iterations_give_a_valid_policy_that_is_no_copy_of_its_parent(record_property: pytest.RecordProperty) -> None:
-    path = os.environ.get("STRATA_TEST_GGUF")
-    if not path:
-        pytest.skip("STRATA_TEST_GGUF names no GGUF file")
-    proposer = LLMProposer(chat(f"llamacpp:{path}?window=8192"), LLMProposerConfig(max_tokens=1_024))
+def test_three_iterations_give_a_valid_policy_that_is_no_copy_of_its_parent(
+    gguf: Path, record_property: pytest.RecordProperty
+) -> None:
+    proposer = LLMProposer(chat(f"llamacpp:{gguf}?window=8192"), LLMProposerConfig(max_tokens=1_024))
     result = search(few_questions(range(6)), few_questions(range(6, 12)), proposer, SearchConfig(iterations=3, cost=1e-5))
     for candidate in result.candidates:
         print(candidate.id, candidate.arm, candidate.status, candidate.reason[:120], candidate.evaluation)

@@ -152,6 +152,18 @@ def test_a_source_that_does_not_compile_is_an_error_in_select(source: str) -> No
         select(source, None, [case("Why?")], LETTERS)
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        BEFORE + "def select(q, c, p):\n    raise NotImplementedError('no')\n",
+        BEFORE + "def select(q, c, p):\n    return ['S']\nraise NotImplementedError('no')\n",
+    ],
+)
+def test_a_policy_that_raises_what_the_interpreter_raises_compiles_and_fails_by_question(source: str) -> None:
+    refused = Selection("S+T+G+V+R", False, "NotImplementedError: no")
+    assert select(source, None, [case("Why?"), case("When?")], LETTERS) == [refused, refused]
+
+
 def test_a_failing_question_keeps_its_reason_and_the_others_their_answer() -> None:
     source = returning("['S'] if 'Why' in question else [1 / 0]")
     chosen = select(source, None, [case("Why?"), case("When?"), case("Why not?")], LETTERS)
