@@ -16,7 +16,8 @@ from models.selector.sandbox import PolicyError, SandboxLimits, Selection, check
 ROOT = Path(__file__).parents[3]
 LETTERS = "STGVR"
 EVERYTHING = "S+T+G+V+R"
-LIMITS = SandboxLimits(memory_bytes=64 * 2**20, fit_seconds=0.3, select_seconds=10.0, question_seconds=0.2)
+# Seconds enough that a busy machine reaches the limit of memory, not that of time, where a policy takes all memory.
+LIMITS = SandboxLimits(memory_bytes=64 * 2**20, fit_seconds=1.0, select_seconds=10.0, question_seconds=1.0)
 CONTEXT = {"task": "tidy", "n_steps": 9, "structures": list(LETTERS), "previews": {"T": {"n_tokens": 3, "head": "Step 1"}}}
 CASES = [Case(f"toy/e/{i}", f"question {i}", CONTEXT) for i in range(6)]
 BAD = 3  # the question at which a policy does harm
@@ -41,7 +42,7 @@ def harmful(body: str, head: str = "") -> str:
 
 # name: (body of the harmful question, what the reason says)
 HARM = {
-    "endless loop": ("while True: pass", "longer than 0.2 s"),
+    "endless loop": ("while True: pass", "longer than 1 s"),
     "endless loop that catches": ("while True:\n  try:\n    while True: pass\n  except BaseException: pass", "longer"),
     "endless loop in finally": ("try:\n  1 / 0\nfinally:\n  while True: pass", "longer"),
     "recursion": ("def f(n): return f(n + 1)\nreturn f(0)", "RecursionError"),
@@ -212,7 +213,7 @@ def test_gold_in_a_preview_reaches_no_policy() -> None:
 
 
 FITS = {
-    "endless loop": ("while True: pass", "longer than 0.3 s"),
+    "endless loop": ("while True: pass", "longer than 1 s"),
     "memory bomb": ("x = []\n    while True: x.append('a' * 10**7)", "64 MB"),
     "squaring that the interpreter cannot stop": ("x = 3 ** 10**6\n    for i in range(30): x = x * x", "longer"),
     "error": ("return examples[0]['gold']", "line 2: KeyError: gold"),
@@ -243,7 +244,7 @@ def test_harm_in_fit_is_an_error_with_a_reason(body: str, reason: str) -> None:
 
 
 SOURCES = {
-    "endless module": ("while True: pass", "longer than 0.3 s"),
+    "endless module": ("while True: pass", "longer than 1 s"),
     "memory in the module": ("x = 'a' * 10**10", "64 MB"),
     "NUL": ("x = 'a\x00b'", "line 1: a control character"),
     "form feed": ("x = 1\n\x0cy = 2", "line 2: a control character"),
