@@ -193,6 +193,15 @@ class Home:
             if not self.has(key):  # otherwise another process published the same artifact first
                 raise
 
+    def refresh_files(self, key: str) -> None:
+        """Let an artifact's manifest say what its files are now. Only for forgetting, which takes rows out of artifacts whose
+        key others keep."""
+        manifest_path = self.path(key, MANIFEST)
+        manifest = json.loads(self.fs.cat_file(manifest_path))
+        files = {name: _file(self.fs.cat_file(self.path(key, name))) for name in manifest["files"]}
+        if files != manifest["files"]:
+            self.replace_json(manifest_path, {**manifest, "files": files})
+
     def sweep_drafts(self) -> int:
         """Remove the drafts that killed processes of this machine left behind; return how many."""
         left = 0
@@ -205,15 +214,22 @@ class Home:
 
     def replace_json(self, path: str, value: Mapping[str, Any]) -> None:
         """Write a small mutable file of the home in one atomic step."""
-        text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False)
+        self.replace_file(path, json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False).encode("utf-8"))
+
+    def replace_file(self, path: str, data: bytes) -> None:
+        """The same with bytes. A failure leaves the old file as it was."""
         if not self.is_local:
-            self.fs.pipe_file(path, text.encode("utf-8"))
+            self.fs.pipe_file(path, data)
             return
         os.makedirs(os.path.dirname(path), exist_ok=True)
         handle, draft = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".draft-")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(draft, path)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.replace(draft, path)
+        except BaseException:
+            os.unlink(draft)
+            raise
 
     def read_json(self, path: str) -> Any | None:
         """The value of a small mutable file, or None when there is none. `ArtifactError` when it is damaged."""
@@ -241,11 +257,10 @@ def _is_alive(pid: int) -> bool:
 
 
 def _files(folder: Path) -> dict[str, dict[str, Any]]:
-    return {
-        path.relative_to(folder).as_posix(): {
-            "bytes": path.stat().st_size,
-            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-        }
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): _file(path.read_bytes()) for path in found}
+
+
+def _file(data: bytes) -> dict[str, Any]:
+    """What a manifest says of a file."""
+    return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}

@@ -112,6 +112,12 @@ def load_dataset(home: Home, dataset: str) -> Dataset:
     return Dataset(dataset, shards)
 
 
+def write_head(home: Home, dataset: Dataset) -> None:
+    """Make these shards the data set, in one atomic step. The caller holds the writer lock `corpus-<dataset>`."""
+    shards = [{"key": shard.key, "episodes": dict(shard.episodes)} for shard in dataset.shards]
+    home.replace_json(head_path(home, dataset.name), {"dataset": dataset.name, "shards": shards})
+
+
 def datasets(home: Home) -> list[str]:
     """Names of the ingested data sets."""
     found = home.fs.glob(home.path("corpora", "*", "head.json"))
@@ -198,9 +204,5 @@ def _add_shard(
             name = str(key).rsplit("/", 1)[-1]
             for table, rows in episode_tables(pending, hashes, name, count_tokens).items():
                 draft.manifest[table] = write_table(draft.folder / f"{table}.parquet", rows)
-    shards = [*load_dataset(home, dataset).shards, Shard(str(key), hashes)]
-    home.replace_json(
-        head_path(home, dataset),
-        {"dataset": dataset, "shards": [{"key": s.key, "episodes": dict(s.episodes)} for s in shards]},
-    )
+    write_head(home, Dataset(dataset, (*load_dataset(home, dataset).shards, Shard(str(key), hashes))))
     return str(key)

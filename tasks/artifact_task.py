@@ -14,6 +14,7 @@ from prefect.context import TaskRunContext
 from prefect.futures import PrefectFuture
 
 from storage.artifacts import ArtifactKey, Draft, Home
+from storage.home_lock import shared
 
 P = ParamSpec("P")
 
@@ -24,14 +25,19 @@ class ArtifactTask(Generic[P]):
     def __init__(self, stage: Callable[Concatenate[Home, Draft, P], None]):
         self.stage = stage
         self.task: Task[..., str] = task(
-            name=stage.__name__, cache_key_fn=_cache_key, persist_result=True, log_prints=False
+            name=stage.__name__,
+            cache_key_fn=_cache_key,
+            persist_result=True,
+            result_serializer="json",  # Prefect's default is pickle, which runs what a tampered file says
+            log_prints=False,
         )(self._run)
 
     def _run(self, home_url: str, key: ArtifactKey, *args: P.args, **kwargs: P.kwargs) -> str:
         home = Home(home_url)
-        if not home.has(key):
-            with home.write(key) as draft:
-                self.stage(home, draft, *args, **kwargs)
+        with shared(home):
+            if not home.has(key):
+                with home.write(key) as draft:
+                    self.stage(home, draft, *args, **kwargs)
         return str(key)
 
     def submit(

@@ -6,7 +6,8 @@ A changed prompt, model, setting or version of the code gives another key, and s
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from models.judge import JudgeConfig
@@ -20,6 +21,9 @@ from tasks.settings import Settings
 
 Assignment = tuple[tuple[str, str], ...]
 """(question id, subset) of what is to be answered, in order."""
+
+ASSIGNMENT = "assignment:"
+"""Before the digest of an assignment among the inputs of an artifact."""
 
 EVIDENCE_VERSION = 1
 ANSWERS_VERSION = 2
@@ -66,12 +70,21 @@ def outcomes_key(answers: ArtifactKey | str, metric: str, judge: str, judging: J
     )
 
 
+def carried_key(old: ArtifactKey, renamed: Mapping[str, str], assignment: Assignment) -> ArtifactKey:
+    """The key of an artifact's rows after its inputs moved to new keys; `assignment` is what it answers now, if it does."""
+    inputs = [renamed.get(key, key) for key in old.inputs]
+    if inputs[-1].startswith(ASSIGNMENT):
+        shard, *evidence, _ = inputs
+        inputs = [shard, *sorted(evidence), f"{ASSIGNMENT}{digest(assignment)}"]
+    return replace(old, inputs=tuple(inputs))
+
+
 def _reading(settings: Settings) -> dict[str, Any]:
     return {"answer": settings.answer, "tokenizer": TOKENIZER, "prompt": answer_prompt.digest()}
 
 
 def _inputs(shard: Shard, evidence: Sequence[str], assignment: Assignment) -> tuple[str, ...]:
-    return (shard.key, *sorted(evidence), f"assignment:{digest(assignment)}")
+    return (shard.key, *sorted(evidence), f"{ASSIGNMENT}{digest(assignment)}")
 
 
 def _safe(name: str) -> str:

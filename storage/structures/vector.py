@@ -109,6 +109,18 @@ class VectorStructure:
             self._ledger(shards[0]).write(present)
         return added
 
+    def recommit(self, uri: str, shards: Sequence[BuiltShard]) -> int:
+        """Make the table of the LanceDB at `uri` anew from finished builds; return its rows. As `commit`, for one task at a time.
+
+        Rows that are deleted stay in LanceDB's files, whose compaction skips files with few of them: only a new table is
+        sure to hold nothing else. Killed half way, it lacks builds, which the next commit adds.
+        """
+        database = _connect(uri)
+        if _find_table(database, _table_name(self.encoder)) is not None:
+            database.drop_table(_table_name(self.encoder))
+        _open_table.cache_clear()
+        return self.commit(shards)
+
     def is_committed(self, shards: Sequence[BuiltShard]) -> bool:
         """Whether LanceDB is known to hold finished builds of one home. It is not opened; False may only mean unknown."""
         return not shards or {_shard_name(shard) for shard in shards} <= self._ledger(shards[0]).read()
