@@ -194,23 +194,25 @@ class Home:
                 raise
 
     def refresh_files(self, key: str) -> None:
-        """Let an artifact's manifest say what its files are now. Only for forgetting, which takes rows out of artifacts whose
-        key others keep."""
+        """Let a manifest say what its files are now. Only for forgetting: it takes rows out of artifacts that keep their key."""
         manifest_path = self.path(key, MANIFEST)
         manifest = json.loads(self.fs.cat_file(manifest_path))
         files = {name: _file(self.fs.cat_file(self.path(key, name))) for name in manifest["files"]}
         if files != manifest["files"]:
             self.replace_json(manifest_path, {**manifest, "files": files})
 
+    def dead_drafts(self) -> list[str]:
+        """What killed processes of this machine were writing in the scratch folder, as paths inside a local home."""
+        scratch = self.local("scratch")
+        found = sorted(folder for folder in scratch.glob(f"{_draft_prefix()}*") if not _is_alive(_writer_of(folder.name)))
+        return [f"scratch/{folder.name}" for folder in found]
+
     def sweep_drafts(self) -> int:
         """Remove the drafts that killed processes of this machine left behind; return how many."""
-        left = 0
-        for folder in self.local("scratch").glob(f"{_draft_prefix()}*"):
-            pid = int(folder.name.removeprefix(_draft_prefix()).split("-")[0])
-            if not _is_alive(pid):
-                shutil.rmtree(folder, ignore_errors=True)
-                left += 1
-        return left
+        left = self.dead_drafts()
+        for path in left:
+            shutil.rmtree(self.local("scratch") / path.split("/")[-1], ignore_errors=True)
+        return len(left)
 
     def replace_json(self, path: str, value: Mapping[str, Any]) -> None:
         """Write a small mutable file of the home in one atomic step."""
@@ -228,7 +230,7 @@ class Home:
                 file.write(data)
             os.replace(draft, path)
         except BaseException:
-            os.unlink(draft)
+            Path(draft).unlink(missing_ok=True)
             raise
 
     def read_json(self, path: str) -> Any | None:
@@ -244,6 +246,11 @@ class Home:
 def _draft_prefix() -> str:
     """Names the machine: process ids of another one sharing the home say nothing here."""
     return f"draft-{digest(platform.node())}-"
+
+
+def _writer_of(draft: str) -> int:
+    """The process id in a draft's name."""
+    return int(draft.removeprefix(_draft_prefix()).split("-")[0])
 
 
 def _is_alive(pid: int) -> bool:

@@ -86,7 +86,7 @@ class Lineage:
         return in_order(found.values())
 
     def orphans(self, dataset: str, live: Iterable[str]) -> list[Stored]:
-        """Everything that was made from a shard of a data set that is not among `live`, wherever the shard is; users first."""
+        """Everything that was made from a shard of a data set that is not among `live`, which may be gone; users first."""
         kept, mine = set(live), f"{CORPUS}/{dataset}/"
         gone = {key for key in self._users if key.startswith(mine) and key not in kept}
         return in_order(artifact for key in gone for artifact in self.of_shard(key))[::-1]

@@ -1,6 +1,6 @@
 """Taking the traces of an episode out of files that hold other things too: journals, small JSON files, SQLite databases.
 
-A string with a trace is taken out of a list, with its key out of an object when it is one, and reads `[forgotten]` elsewhere.
+A string with a trace goes out of a list; as a key it goes with its value; elsewhere it reads `[forgotten]`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import json
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from storage.artifacts import Home
@@ -74,7 +75,7 @@ def redact_sqlite(path: str, traces: Traces) -> int:
 
     Other processes may have the database open; what they keep of it in the write-ahead log goes with their next checkpoint.
     """
-    with open(path, "rb") as file:
+    with Path(path).open("rb") as file:
         if file.read(len(SQLITE)) != SQLITE:
             return 0
     changed = 0

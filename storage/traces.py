@@ -1,8 +1,8 @@
 """Traces of an episode: what would show that a home still holds something of it, and the search for them in every file.
 
 A trace is the episode's id where ids stand, or a run of words that the episode holds and no other episode of the home. Files
-are read as what they are (Parquet and LanceDB as tables, SQLite and DuckDB by their rows, JSON and HTML decoded), since their
-bytes are compressed or escaped, and as bytes where they are not.
+are read as what they are (Parquet and LanceDB as tables, SQLite by its rows, JSON and HTML decoded), since their bytes are
+compressed or escaped, and as bytes beside that.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Traces:
 
     @cached_property
     def _pattern(self) -> str:
-        """RE2 for text in which an id stands among other words: alone where it is no ordinary word, else after its data set."""
+        """RE2 for text in which an id stands among other words: alone where it is no ordinary word, else with its data set."""
         ids = [*self._named, *(episode for episode in self.episodes if _is_distinctive(episode))]
         words = [rf"(?:^|[^\w]){re.escape(i)}(?:$|[^\w])" for i in sorted(ids)]
         return "|".join([*words, *map(re.escape, self.strings)])
@@ -224,7 +224,7 @@ def _parsed(data: bytes) -> list[Any]:
 
 
 def _decoded(data: bytes) -> list[str]:
-    """A file's bytes as text, as they are and with the escapes of HTML taken out; NUL bytes part the strings of a binary file."""
+    """A file's bytes as text, as they are and without the escapes of HTML; NUL bytes part the strings of a binary file."""
     text = data.decode("utf-8", errors="replace").replace("\x00", "\n")
     return [text, html.unescape(text)] if "&" in text else [text]
 

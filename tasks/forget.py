@@ -152,7 +152,7 @@ def _forget_pages(home: Home, dataset: str, traces: Traces) -> int:
         if key.split("/")[:2] in [[kind, dataset] for kind in PAGES]:
             inputs = json.loads(home.fs.cat_file(home.path(key, MANIFEST))).get("inputs", ())
             lost = any(name.startswith("outcomes/") and not home.has(name) for name in inputs)
-            if key.startswith("reports/") and lost or any(name.startswith(f"{key}/") for name in hits):
+            if (key.startswith("reports/") and lost) or any(name.startswith(f"{key}/") for name in hits):
                 home.discard(key)
                 gone += 1
     for name in hits:  # summaries beside the artifacts

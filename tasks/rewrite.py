@@ -159,12 +159,14 @@ def _links(manifest: Mapping[str, Any], renamed: Mapping[str, str]) -> dict[str,
     return links
 
 
-def _encoder(build: Stored) -> str:
+def encoder_of(build: Stored) -> str:
+    """The encoder of a build of V."""
     return str(build.manifest["config"]["encoder"])
 
 
-def _built(home: Home, path: str) -> BuiltShard:
-    return BuiltShard(home.fs, home.folder(path), vectors_uri(home))
+def built_vectors(home: Home, build: Stored) -> BuiltShard:
+    """A build of V as LanceDB takes it."""
+    return BuiltShard(home.fs, home.folder(build.path), vectors_uri(home))
 
 
 def _relink(home: Home, dataset: str, renamed: Mapping[str, str]) -> None:
@@ -207,6 +209,10 @@ def _remove_vectors(home: Home, lineage: Lineage, orphans: Sequence[Stored]) -> 
     gone = {artifact.path for artifact in orphans}
     builds = lineage.under(VECTORS)
     with writer_lock(home, "vectors"):
-        for encoder in {_encoder(build) for build in builds if build.path in gone}:
-            kept = [_built(home, b.path) for b in builds if _encoder(b) == encoder and b.path not in gone and home.has(b.path)]
+        for encoder in {encoder_of(build) for build in builds if build.path in gone}:
+            kept = [
+                built_vectors(home, b)
+                for b in builds
+                if encoder_of(b) == encoder and b.path not in gone and home.has(b.path)
+            ]
             VectorStructure(encoder=encoder).recommit(vectors_uri(home), kept)

@@ -7,6 +7,7 @@ searches exactly (no approximate index) among the rows of one episode.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from fsspec import AbstractFileSystem
 
 from storage.artifacts import ArtifactError, digest
 from storage.structures.base import BuildInputs, BuiltShard, Evidence, Query
@@ -106,11 +108,11 @@ class VectorStructure:
             added += rows.num_rows
         if table is not None:
             _index(table, compact=added > 0)
-            self._ledger(shards[0]).write(present)
+            VectorLedger(shards[0].fs, shards[0].vectors, _table_name(self.encoder)).write(present)
         return added
 
     def recommit(self, uri: str, shards: Sequence[BuiltShard]) -> int:
-        """Make the table of the LanceDB at `uri` anew from finished builds; return its rows. As `commit`, for one task at a time.
+        """Make the table of the LanceDB at `uri` anew from finished builds; return its rows. Only one task may at a time.
 
         Rows that are deleted stay in LanceDB's files, whose compaction skips files with few of them: only a new table is
         sure to hold nothing else. Killed half way, it lacks builds, which the next commit adds.
@@ -121,12 +123,19 @@ class VectorStructure:
         _open_table.cache_clear()
         return self.commit(shards)
 
+    def rows_by_build(self, uri: str) -> dict[str, int]:
+        """How many rows of each build the table of the LanceDB at `uri` holds; every column is read. Empty without one."""
+        table = _find_table(_connect(uri), _table_name(self.encoder))
+        return {} if table is None else dict(Counter(table.to_arrow().column("shard").to_pylist()))
+
+    def committed(self, fs: AbstractFileSystem, uri: str) -> frozenset[str]:
+        """The builds that the table is known to hold, without opening it."""
+        return VectorLedger(fs, uri, _table_name(self.encoder)).read()
+
     def is_committed(self, shards: Sequence[BuiltShard]) -> bool:
         """Whether LanceDB is known to hold finished builds of one home. It is not opened; False may only mean unknown."""
-        return not shards or {_shard_name(shard) for shard in shards} <= self._ledger(shards[0]).read()
-
-    def _ledger(self, shard: BuiltShard) -> VectorLedger:
-        return VectorLedger(shard.fs, shard.vectors, _table_name(self.encoder))
+        names = {_shard_name(shard) for shard in shards}
+        return not shards or names <= self.committed(shards[0].fs, shards[0].vectors)
 
     def _check_kind(self, committed: pa.Schema, built: pa.Schema, shard: BuiltShard) -> None:
         before, now = committed.field("vector").type, built.field("vector").type

@@ -7,18 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from flows.build_memory import build_memory
 from flows.evaluate_policy import evaluate_policy
 from flows.ingest_episodes import ingest_episodes
-from storage.artifacts import MANIFEST, ArtifactError, Home
-from storage.ledger import Ledger
-from storage.shards import load_dataset
-from tasks.ask import ask
+from storage.artifacts import Home
 from tasks.evaluation import EvaluationConfig
-from tasks.forget import forget, unfinished
+from tasks.forget import forget
 from tasks.settings import Settings
 from tests.fakes import ama_row
 from tests.flows.test_build_with_models import script
