@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from flows import cli_models, cli_selector
+from flows import cli_home, cli_models, cli_selector
 from flows.options import (
     ALL,
     Answerer,
@@ -41,6 +41,7 @@ app = typer.Typer(name="strata", no_args_is_help=True, add_completion=False, pre
 
 cli_selector.register(app)
 cli_models.register(app)
+cli_home.register(app)
 
 
 @app.command()
@@ -218,14 +219,6 @@ def ask(
     settings = commands.settings_of(config, answerer)
     options = {"structures": commands.letters_of(structures), "policy": policy}
     show(commands.ask(Home(home), dataset, episode, question, settings, **options), as_json, text.asked)
-
-
-@app.command()
-def status(home: HomeUrl = ".strata", config: Config = None, as_json: Json = False) -> None:
-    """What the home holds: data sets, built structures, the last evaluation, tokens spent."""
-    from flows import commands, text
-
-    show(commands.status(Home(home), commands.settings_of(config)), as_json, text.status)
 
 
 @app.command()

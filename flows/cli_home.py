@@ -8,7 +8,6 @@ import typer
 
 from flows.options import Config, Dataset, HomeUrl, Json, show
 from storage.artifacts import Home
-from tasks.settings import SettingsError
 
 Verify = Annotated[bool, typer.Option("--verify", help="Read every file and say what is wrong; exit 1 if anything is.")]
 Repair = Annotated[bool, typer.Option("--repair", help="The same, and make right what can be made right.")]
@@ -73,16 +72,17 @@ def forget(
     from tasks.forget import forget
 
     if bool(episodes) == everything:
-        raise SettingsError("strata forget takes episodes, or --all for the whole data set")
+        raise typer.BadParameter("strata forget takes episodes, or --all for the whole data set")
     settings = commands.settings_of(config)
     show(forget(Home(home), dataset, None if everything else tuple(episodes or ()), settings), as_json, _say_forgotten)
 
 
 def _say_forgotten(result: dict[str, Any]) -> None:
     print(
-        f"forgotten: {len(result['forgotten'])} episodes of {result['dataset']}; {result['artifacts_removed']} artifacts and "
-        f"{result['journal_records']} journalled completions removed, {result['artifacts_carried']} artifacts carried over "
-        f"without them\nnothing is left: no file of the home holds any of {result['searched_for']} ids and runs of their words"
+        f"forgotten: {len(result['forgotten'])} episodes of {result['dataset']}\n"
+        f"removed: {result['artifacts_removed']} artifacts, {result['journal_records']} journalled completions, "
+        f"{result['pages']} pages and trainings; carried over without them: {result['artifacts_carried']} artifacts\n"
+        f"searched: no file of the home holds any of {result['searched_for']} ids and runs of their words"
     )
 
 

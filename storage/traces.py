@@ -51,7 +51,7 @@ class Traces:
 
     @cached_property
     def _pattern(self) -> str:
-        """RE2 for text in which an id stands among other words: alone where it is no ordinary word, else with its data set."""
+        """RE2 for text with an id among other words: alone where it is no ordinary word, else with its data set."""
         ids = [*self._named, *(episode for episode in self.episodes if _is_distinctive(episode))]
         words = [rf"(?:^|[^\w]){re.escape(i)}(?:$|[^\w])" for i in sorted(ids)]
         return "|".join([*words, *map(re.escape, self.strings)])

@@ -24,6 +24,7 @@ BUILD_AGAIN = (
 )
 INGEST_AGAIN = "`strata status --repair` sets it aside and takes it out of the data set; then ingest the source again"
 SET_ASIDE = "`strata status --repair` sets it aside"
+KILLED = "a killed process was writing it"
 DRAFT = ".draft-"
 
 
@@ -97,7 +98,7 @@ def _json_problem(home: Home, path: str) -> Problem | None:
         value = home.read_json(path)
     except ArtifactError as error:
         return Problem(path[len(home.root) + 1 :], f"cannot be read: {error}", SET_ASIDE, "file")
-    pointed = value.get("router") if path.endswith("/router.json") else None
+    pointed = value.get("router") if value and path.endswith("/router.json") else None
     if pointed and not home.has(pointed):
         do = f"{SET_ASIDE}: H is walked by fixed rules until `strata train-router`"
         return Problem(path[len(home.root) + 1 :], f"names a router that is missing: {pointed}", do, "file")
@@ -159,11 +160,9 @@ def _duckdb_damage(path: str) -> str:
 def draft_problems(home: Home) -> Iterator[Problem]:
     """What killed processes were writing."""
     for path in home.dead_drafts():
-        yield Problem(
-            path, "a killed process was writing it", "`strata status --repair` removes it, as every build does", "draft"
-        )
+        yield Problem(path, KILLED, "`strata status --repair` removes it, as every build does", "draft")
     if home.is_local:
         for folder in ("corpora", "policies", "journal", "routers", "forgetting"):
             for path in home.fs.glob(home.path(folder, "**", f"{DRAFT}*")):
                 do = "`strata status --repair` removes it"
-                yield Problem(path[len(home.root) + 1 :], "a killed process was writing it", do, "draft")
+                yield Problem(path[len(home.root) + 1 :], KILLED, do, "draft")

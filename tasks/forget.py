@@ -82,7 +82,8 @@ def forget(home: Home, dataset: str, episodes: Sequence[str] | None, settings: S
 
 def unfinished(home: Home) -> list[dict[str, Any]]:
     """Forgettings that were killed: data set and episodes (None: all) of each."""
-    return [home.read_json(path) for path in sorted(home.fs.glob(home.path(INTENTS, "*.json")))]
+    found = (home.read_json(path) for path in sorted(home.fs.glob(home.path(INTENTS, "*.json"))))
+    return [entry for entry in found if entry is not None]
 
 
 def _wanted(home: Home, dataset: str, episodes: Sequence[str] | None) -> frozenset[str]:

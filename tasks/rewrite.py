@@ -57,8 +57,8 @@ class Rewritten:
 def rewrite_shards(home: Home, dataset: str, groups: Sequence[Group]) -> Rewritten:
     """Put each group's new shard in the place of its old ones. `groups` hold every shard of the data set once, in order.
 
-    The caller holds `home_lock.alone`. What no new shard has of an artifact is gone afterwards; the old shards themselves stay
-    until `remove_old_shards`.
+    The caller holds `home_lock.alone`. What no new shard has of an artifact is gone afterwards; the old shards stay until
+    `remove_old_shards`.
     """
     done = Rewritten()
     with writer_lock(home, f"corpus-{dataset}"):
@@ -210,9 +210,5 @@ def _remove_vectors(home: Home, lineage: Lineage, orphans: Sequence[Stored]) -> 
     builds = lineage.under(VECTORS)
     with writer_lock(home, "vectors"):
         for encoder in {encoder_of(build) for build in builds if build.path in gone}:
-            kept = [
-                built_vectors(home, b)
-                for b in builds
-                if encoder_of(b) == encoder and b.path not in gone and home.has(b.path)
-            ]
-            VectorStructure(encoder=encoder).recommit(vectors_uri(home), kept)
+            kept = [b for b in builds if encoder_of(b) == encoder and b.path not in gone and home.has(b.path)]
+            VectorStructure(encoder=encoder).recommit(vectors_uri(home), [built_vectors(home, b) for b in kept])

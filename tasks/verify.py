@@ -1,4 +1,4 @@
-"""`strata status --verify` and `--repair`: what is wrong with a home, and making it right without losing what was paid for."""
+"""`strata status --verify` and `--repair`: what is wrong with a home, and making it right; nothing paid for is lost."""
 
 from __future__ import annotations
 
