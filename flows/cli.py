@@ -250,6 +250,7 @@ def main() -> None:
     from models.llm.backends import UnknownBackendError
     from models.saved_answers import AnswersError
     from tasks.budget import BudgetSpentError
+    from tasks.prefect_server import PrefectServerError
     from tasks.settings import SettingsError
 
     try:
@@ -257,7 +258,7 @@ def main() -> None:
     except (SettingsError, UnknownBackendError) as error:
         print(f"strata: {error}", file=sys.stderr)
         sys.exit(2)
-    except (ArtifactError, AnswersError, BudgetSpentError, CorpusError, ExportError) as error:
+    except (ArtifactError, AnswersError, BudgetSpentError, CorpusError, ExportError, PrefectServerError) as error:
         print(f"strata: {error}", file=sys.stderr)
         sys.exit(1)
 

@@ -6,6 +6,7 @@ The files are those that a build of just these episodes would have written, byte
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import pyarrow.parquet as pq
 
 from storage.artifacts import ArtifactError, ArtifactKey, Home
 from storage.lineage import Stored
-from storage.shards import TABLES, Shard, read_shard
+from storage.shards import TABLES, Shard
 from storage.structures.event_table import EDGES_FILE, NODES_FILE
 from storage.tables import TABLE, write_table
 
@@ -40,7 +41,8 @@ def new_shard(home: Home, sources: Sequence[Source]) -> Shard:
         return shard
     with home.write(key) as draft:
         for name in TABLES:
-            rows = pa.concat_tables([kept_rows(read_shard(home, old, name), episodes) for old, episodes in sources])
+            files = [(f"{home.require(old.key)}/{name}.parquet", episodes) for old, episodes in sources]
+            rows = _kept_of(home, files)
             if name == "episodes":
                 names = pa.array([shard.name] * rows.num_rows, pa.string())
                 rows = rows.set_column(rows.schema.get_field_index("shard"), "shard", names)
@@ -50,16 +52,17 @@ def new_shard(home: Home, sources: Sequence[Source]) -> Shard:
 
 def read_tables(home: Home, sources: Sequence[tuple[Stored, Collection[str]]]) -> dict[str, pa.Table]:
     """The kept rows of equal artifacts of several shards by file name, source after source."""
-    files = [name for name in sources[0][0].manifest["files"] if name.endswith(".parquet")]
-    return {
-        name: pa.concat_tables(
-            [
-                kept_rows(pq.read_table(f"{home.require(artifact.path)}/{name}", filesystem=home.fs), episodes)
-                for artifact, episodes in sources
-            ]
-        )
-        for name in files
-    }
+    names = [name for name in sources[0][0].manifest["files"] if name.endswith(".parquet")]
+    folders = [(home.require(artifact.path), episodes) for artifact, episodes in sources]
+    return {name: _kept_of(home, [(f"{folder}/{name}", episodes) for folder, episodes in folders]) for name in names}
+
+
+def _kept_of(home: Home, files: Sequence[tuple[str, Collection[str]]]) -> pa.Table:
+    """The kept rows of some files, with the types that they were written with: reading renames the items of lists."""
+    with home.fs.open(files[0][0], "rb") as source:
+        schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(pq.read_metadata(source).metadata[b"ARROW:schema"])))
+    rows = [kept_rows(pq.read_table(path, filesystem=home.fs), episodes) for path, episodes in files]
+    return pa.concat_tables(rows).cast(schema)
 
 
 def write_rewritten(

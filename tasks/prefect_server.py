@@ -59,7 +59,7 @@ _NO_BLOCKS = {
 
 
 class PrefectServerError(RuntimeError):
-    """The private server did not start. The message holds what it printed."""
+    """The private server did not start, or ended before the command. The message holds what it printed."""
 
 
 @contextmanager
@@ -79,29 +79,46 @@ def prefect_api(home: Home) -> Iterator[None]:
     log = home.local("prefect") / "server.log"
     process = _start(port, log)
     os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{port}/api"
-    os.environ[_PENDING] = str(log)
+    _starting.append((process, log))
     try:
         yield
+    except Exception as error:
+        if process.poll() is None:
+            raise
+        raise _ended(process, log) from error
     finally:
         del os.environ["PREFECT_API_URL"]
-        os.environ.pop(_PENDING, None)
+        _starting.clear()
         _stop(process)
 
 
-_PENDING = "STRATA_PREFECT_SERVER_LOG"
+_starting: list[tuple[subprocess.Popen[bytes], Path]] = []
+"""The private server of this process, with its log, until it answers."""
 
 
 def wait_until_ready() -> None:
     """Wait for the private server of `prefect_api`, if there is one. `PrefectServerError` when it does not answer."""
-    log = os.environ.pop(_PENDING, None)
-    if log is None:
+    if not _starting:
         return
+    process, log = _starting.pop()
     deadline = time.monotonic() + START_SECONDS
     while not _answers(os.environ["PREFECT_API_URL"]):
+        if process.poll() is not None:
+            raise _ended(process, log)
         if time.monotonic() > deadline:
-            tail = Path(log).read_text(encoding="utf-8", errors="replace")[-2_000:]
-            raise PrefectServerError(f"the private Prefect server did not answer in {START_SECONDS} s:\n{tail}")
+            raise PrefectServerError(f"the private Prefect server did not answer in {START_SECONDS} s:\n{_tail(log)}")
         time.sleep(0.05)
+
+
+def _ended(process: subprocess.Popen[bytes], log: Path) -> PrefectServerError:
+    return PrefectServerError(
+        f"the private Prefect server ended (exit code {process.returncode}): run the same command again, it goes on with what "
+        f"is missing\n{_tail(log)}".rstrip()
+    )
+
+
+def _tail(log: Path) -> str:
+    return log.read_text(encoding="utf-8", errors="replace")[-2_000:]
 
 
 def _answers(api_url: str) -> bool:
