@@ -194,7 +194,7 @@ class Home:
                 raise
 
     def refresh_files(self, key: str) -> None:
-        """Let a manifest say what its files are now. Only for forgetting, which takes rows out of artifacts with their key."""
+        """Let a manifest say what its files are now. Only for forgetting, which takes rows out and keeps the key."""
         manifest_path = self.path(key, MANIFEST)
         manifest = json.loads(self.fs.cat_file(manifest_path))
         files = {name: _file(self.fs.cat_file(self.path(key, name))) for name in manifest["files"]}

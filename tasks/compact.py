@@ -1,8 +1,8 @@
 """Compacting a data set: many small shards become few, superseded rows go, and nothing is computed or paid for again.
 
 Neighbouring shards are merged while the same has been built of each of them (a shard that lacks a structure waits until it
-has it) and the settings' size of a shard is not passed. Searches and trainings keep what they found, under the keys of the old
-shards: asked for again, they run again.
+has it) and the settings' size of a shard is not passed. Searches and trainings keep what they found, under the keys of the
+old shards: asked for again, they run again.
 """
 
 from __future__ import annotations

@@ -112,8 +112,8 @@ def wait_until_ready() -> None:
 
 def _ended(process: subprocess.Popen[bytes], log: Path) -> PrefectServerError:
     return PrefectServerError(
-        f"the private Prefect server ended (exit code {process.returncode}): run the same command again, it goes on with what "
-        f"is missing\n{_tail(log)}".rstrip()
+        f"the private Prefect server ended (exit code {process.returncode}): run the same command again, it goes on "
+        f"with what is missing\n{_tail(log)}".rstrip()
     )
 
 

@@ -41,18 +41,8 @@ STRUCTURES = ("S", "T", "G", "V", "R", "H")
 ANIMALS = ("walrus", "ibex", "narwhal", "quokka")
 SECRETS = [f"the {animal} knows that the passphrase of vault {i} is {animal} marmalade" for i, animal in enumerate(ANIMALS)]
 OLD_SECRET = "the drawing room was painted in viridian ochre last spring"
-EVERYWHERE = {
-    "corpus",
-    "derived",
-    "structures",
-    "evidence",
-    "answers",
-    "outcomes",
-    "journal",
-    "mlflow",
-    "reports",
-    "policies",
-}
+ROWS = {"corpus", "derived", "structures", "evidence", "answers", "outcomes"}
+EVERYWHERE = ROWS | {"journal", "mlflow", "reports", "policies"}
 
 
 class Full(NamedTuple):
@@ -144,7 +134,7 @@ def test_nothing_of_a_forgotten_episode_is_left_and_nothing_is_paid_for_again(fu
 
     calls = len(full.server.bodies)
     assert build_memory("ama-bench", home.url, STRUCTURES, full.settings)["built"] == 0
-    assert evaluate(home, full.settings)["n"] == 12
+    assert [policy["n"] for policy in evaluate(home, full.settings)["policies"]] == [12, 12]
     assert len(full.server.bodies) == calls
     assert verify(home) == []
     answer = ask(home, "ama-bench", "2", "At step 3, what did the agent take?", full.settings, ("T", "V"))
