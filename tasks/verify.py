@@ -58,7 +58,7 @@ def vector_problems(home: Home) -> Iterator[Problem]:
         except (RuntimeError, OSError, ValueError) as error:
             yield Problem(f"vectors/{encoder}", f"LanceDB cannot read it: {str(error).splitlines()[0]}", do, "vectors")
             continue
-        wrong = [name for name, n in rows.items() if expected.get(name) != n]
+        wrong = [name for name, n in rows.items() if expected.get(name, n) != n]
         promised = structure.committed(home.fs, vectors_uri(home)) - rows.keys()
         if wrong or promised:
             what = f"it does not hold the rows of {len(wrong) + len(promised)} builds, such as {[*wrong, *promised][0]}"
