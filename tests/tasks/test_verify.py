@@ -99,7 +99,8 @@ def test_vectors_that_are_not_those_of_the_builds_are_made_again(pipeline: Pipel
 
 
 def test_a_vector_file_that_cannot_be_read_is_made_again(pipeline: Pipeline) -> None:
-    cut(one(pipeline.home, "vectors/minilm.lance/data/*.lance"))
+    for path in Path(pipeline.home.root).glob("vectors/minilm.lance/data/*.lance"):  # old versions have some of their own
+        cut(path)
     [problem] = verify(pipeline.home)
     assert "LanceDB cannot read it" in problem.what
     assert repair(pipeline.home, pipeline.settings)["left"] == []
