@@ -59,7 +59,7 @@ _NO_BLOCKS = {
 
 
 class PrefectServerError(RuntimeError):
-    """The private server did not start, or ended before the command. The message holds what it printed."""
+    """The private server did not start. The message holds what it printed."""
 
 
 @contextmanager
@@ -79,42 +79,47 @@ def prefect_api(home: Home) -> Iterator[None]:
     log = home.local("prefect") / "server.log"
     process = _start(port, log)
     os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{port}/api"
-    _starting.append((process, log))
+    os.environ[_PENDING] = str(log)
+    threading.Thread(target=_end_with_server, args=(process, log), daemon=True).start()
     try:
         yield
-    except Exception as error:
-        if process.poll() is None:
-            raise
-        raise _ended(process, log) from error
     finally:
         del os.environ["PREFECT_API_URL"]
-        _starting.clear()
+        os.environ.pop(_PENDING, None)
         _stop(process)
 
 
-_starting: list[tuple[subprocess.Popen[bytes], Path]] = []
-"""The private server of this process, with its log, until it answers."""
+_PENDING = "STRATA_PREFECT_SERVER_LOG"
 
 
 def wait_until_ready() -> None:
     """Wait for the private server of `prefect_api`, if there is one. `PrefectServerError` when it does not answer."""
-    if not _starting:
+    log = os.environ.pop(_PENDING, None)
+    if log is None:
         return
-    process, log = _starting.pop()
     deadline = time.monotonic() + START_SECONDS
     while not _answers(os.environ["PREFECT_API_URL"]):
-        if process.poll() is not None:
-            raise _ended(process, log)
         if time.monotonic() > deadline:
-            raise PrefectServerError(f"the private Prefect server did not answer in {START_SECONDS} s:\n{_tail(log)}")
+            raise PrefectServerError(f"the private Prefect server did not answer in {START_SECONDS} s:\n{_tail(Path(log))}")
         time.sleep(0.05)
 
 
-def _ended(process: subprocess.Popen[bytes], log: Path) -> PrefectServerError:
-    return PrefectServerError(
-        f"the private Prefect server ended (exit code {process.returncode}): run the same command again, it goes on "
-        f"with what is missing\n{_tail(log)}".rstrip()
+def _end_with_server(process: subprocess.Popen[bytes], log: Path) -> None:
+    """End the command when its server ends first: Prefect would try for minutes to reach it, some threads for ever.
+
+    To end at once is safe, as a kill is: what is finished is whole, and what was paid for is in the journal.
+    """
+    process.wait()
+    assert process.stdin is not None
+    if process.stdin.closed:  # `_stop` is at work
+        return
+    print(
+        f"strata: the private Prefect server ended (exit code {process.returncode}): run the same command again, it goes on "
+        f"with what is missing\n{_tail(log)}",
+        file=sys.stderr,
+        flush=True,
     )
+    os._exit(1)
 
 
 def _tail(log: Path) -> str:

@@ -36,9 +36,6 @@ COMMANDS = (
     ("build", "--dataset", "babyai"),
 )
 RUNS = ("mlflow", "prefect", "ledger", "locks", "scratch", "vectors")
-IMPATIENT = {"PREFECT_CLIENT_MAX_RETRIES": "1"}
-"""By default Prefect tries for over a minute to reach a server that is gone."""
-
 ROOT = Path(__file__).parents[2]
 
 
@@ -49,7 +46,7 @@ def start(home: Path, words: tuple[str, ...]) -> subprocess.Popen[bytes]:
     config.write_text(CONFIG)
     return subprocess.Popen(
         [sys.executable, "-m", "flows.cli", *words, "--config", str(config), "--json"],
-        env={**environment, "STRATA_HOME": str(home), "PYTHONPATH": str(ROOT), **IMPATIENT},
+        env={**environment, "STRATA_HOME": str(home), "PYTHONPATH": str(ROOT)},
         cwd=home.parent,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -66,7 +63,7 @@ def kill_run(run: subprocess.Popen[bytes]) -> None:
 def kill_server(run: subprocess.Popen[bytes]) -> None:
     """The private Prefect server: the command has to notice, and to say so."""
     os.kill(server_of(run), signal.SIGKILL)
-    _, errors = run.communicate(timeout=180)
+    _, errors = run.communicate(timeout=60)
     assert run.returncode != 0
     assert b"strata: the private Prefect server ended" in errors, errors[-2_000:].decode()
 
