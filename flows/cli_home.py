@@ -84,6 +84,8 @@ def _say_forgotten(result: dict[str, Any]) -> None:
         f"{result['pages']} pages and trainings; carried over without them: {result['artifacts_carried']} artifacts\n"
         f"searched: no file of the home holds any of {result['searched_for']} ids and runs of their words"
     )
+    if result["runs_elsewhere"]:
+        print(f"{len(result['runs_elsewhere'])} runs of your MLflow server are deleted; its `mlflow gc` erases them")
 
 
 def compact(dataset: Dataset, home: HomeUrl = ".strata", config: Config = None, as_json: Json = False) -> None:

@@ -5,6 +5,7 @@
 Rows of other episodes move to new keys as they are, so nothing of theirs is derived or paid for again. A killed forgetting
 goes on when the same command is called again: what it was about stands in `forgetting/`, by id and without content, until
 the proof is made. Numbers stay: the ledger, metrics of runs, fitted and trained weights that belong to no single episode.
+Outside the home, runs on an MLflow server of one's own are deleted; a Prefect server of one's own keeps what it was shown.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from tasks.report import latest_path
 from tasks.rewrite import Group, remove_old_shards, rewrite_shards
 from tasks.routers import FOLDS_FILE
 from tasks.settings import Settings
+from tasks.tracking import delete_runs
 
 PAGES = ("reports", "searches", "training")
 """Artifacts about a whole data set that are made again at need: removed when they hold a trace."""
@@ -60,6 +62,7 @@ def forget(home: Home, dataset: str, episodes: Sequence[str] | None, settings: S
         for path in home.fs.glob(home.path("corpora", dataset, "*.json")):
             redact_json_file(home, path, traces)
         _forget_in_services(home, traces)
+        runs = delete_runs(dataset, traces.in_texts)
         if episodes is None:
             _remove_dataset(home, dataset)
         refresh_catalog(home, settings)
@@ -75,6 +78,7 @@ def forget(home: Home, dataset: str, episodes: Sequence[str] | None, settings: S
         "artifacts_removed": done.removed,
         "journal_records": records,
         "pages": pages,
+        "runs_elsewhere": runs,
         "searched_for": len(traces.strings) + len(traces.episodes),
         "traces_left": 0,
     }

@@ -6,12 +6,13 @@ through the process's active run, so that tasks in threads do not mix theirs.
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -110,6 +111,40 @@ def register_model(home: Home, name: str, run_id: str, alias: str) -> str:
         version = client.create_model_version(name, source=run.info.artifact_uri, run_id=run_id)
         client.set_registered_model_alias(name, alias, version.version)
     return str(version.version)
+
+
+def delete_runs(dataset: str, holds: Callable[[Iterable[str]], bool]) -> list[str]:
+    """Delete the runs of a data set on a tracking server outside the home whose params, tags or files `holds` tells of.
+
+    The server keeps a deleted run until its `mlflow gc`. Returns the ids; none without `MLFLOW_TRACKING_URI`.
+    """
+    if "MLFLOW_TRACKING_URI" not in os.environ:
+        return []
+    from mlflow import MlflowClient
+
+    client = MlflowClient(os.environ["MLFLOW_TRACKING_URI"])
+    experiments = client.search_experiments(filter_string=f"name LIKE 'strata/{dataset}/%'")
+    deleted, page = [], None
+    while experiments:
+        runs = client.search_runs([e.experiment_id for e in experiments], max_results=1_000, page_token=page)
+        for run in runs:
+            if holds([*run.data.params.values(), *run.data.tags.values()]) or holds(
+                _artifact_texts(client, run.info.run_id)
+            ):
+                client.delete_run(run.info.run_id)
+                deleted.append(str(run.info.run_id))
+        page = runs.token
+        if not page:
+            break
+    return deleted
+
+
+def _artifact_texts(client: MlflowClient, run_id: str) -> list[str]:
+    """A run's files as text, the escapes of HTML taken out."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = Path(client.download_artifacts(run_id, "", folder))
+        texts = (path.read_text(encoding="utf-8", errors="replace") for path in sorted(found.rglob("*")) if path.is_file())
+        return [html.unescape(text) for text in texts]
 
 
 def search_runs(home: Home, dataset: str, stage: str, metric: str, top: int) -> list[dict[str, Any]]:

@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from storage.artifacts import MANIFEST, Home
+from storage.lineage import CORPUS, ROW_KINDS
 from tasks.verify import verify
 
 pytestmark = pytest.mark.slow
@@ -135,7 +136,7 @@ def finish(home: Path, words: tuple[str, ...]) -> dict[str, Any]:
 
 
 def artifacts(home: Path) -> list[Path]:
-    return list(home.glob(f"*/*/*/*/{MANIFEST}"))
+    return [path for kind in (CORPUS, *ROW_KINDS) for path in home.glob(f"{kind}/*/*/*/{MANIFEST}")]
 
 
 def count(home: Path) -> int:
