@@ -63,6 +63,8 @@ class Traces:
     def which(self, texts: Iterable[str]) -> list[bool]:
         """Of each text, whether it holds a trace."""
         array = pa.array(list(texts), pa.large_string())
+        if not self._pattern:
+            return [False] * len(array)
         found: list[bool] = pc.match_substring_regex(array, self._pattern, ignore_case=True).to_pylist()
         return found
 
@@ -88,7 +90,9 @@ class Traces:
         return False
 
     def _in_array(self, texts: pa.Array) -> bool:
-        return len(texts) > 0 and bool(pc.any(pc.match_substring_regex(texts, self._pattern, ignore_case=True)).as_py())
+        if not self._pattern or not len(texts):
+            return False
+        return bool(pc.any(pc.match_substring_regex(texts, self._pattern, ignore_case=True)).as_py())
 
 
 def _is_distinctive(episode: str) -> bool:

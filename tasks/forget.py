@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from models.router.weights import RouterWeights, dump_weights, load_weights
@@ -24,7 +25,7 @@ from storage.artifacts import MANIFEST, ArtifactError, Home, digest
 from storage.home_lock import alone
 from storage.lineage import CORPUS, Stored, artifact_folders, stored
 from storage.redact import redact_journals, redact_json_file, redact_sqlite, redacted
-from storage.shards import TABLES, head_path, load_dataset
+from storage.shards import TABLES, load_dataset
 from storage.traces import Traces, find_traces, traces_of
 from tasks.inventory import refresh_catalog
 from tasks.policies import CHAMPION, policy_path
@@ -37,8 +38,8 @@ from tasks.tracking import delete_runs
 PAGES = ("reports", "searches", "training")
 """Artifacts about a whole data set that are made again at need: removed when they hold a trace."""
 
-DATASET_FOLDERS = (CORPUS, "corpora", *PAGES, "routers", "policies")
-"""What belongs to a data set alone: `<folder>/<dataset>/`."""
+DATASET_FOLDERS = ("corpora", *PAGES, "routers", "policies")
+"""What belongs to a data set alone beside its shards: `<folder>/<dataset>/`."""
 
 INTENTS = "forgetting"
 
@@ -141,8 +142,6 @@ def _traces(home: Home, dataset: str, gone: frozenset[str]) -> Traces:
 
 def _rows(home: Home, shard: Stored, episodes: frozenset[str], keep: bool) -> Iterator[pa.Table]:
     """The rows of a shard that belong (or do not belong) to some episodes."""
-    import pyarrow.compute as pc
-
     for name in TABLES:
         table = pq.read_table(f"{home.require(shard.path)}/{name}.parquet", filesystem=home.fs)
         chosen = pc.is_in(table.column("episode_id"), pa.array(sorted(episodes), pa.string()))
@@ -211,15 +210,10 @@ def _forget_in_services(home: Home, traces: Traces) -> None:
 
 
 def _remove_dataset(home: Home, dataset: str) -> None:
-    """Remove what belongs to a data set alone, its head last but for the shards, which the proof needs until it is made."""
+    """Remove what belongs to a data set alone, but for the shards, which the proof is made from."""
     for folder in DATASET_FOLDERS:
-        path = home.path(folder, dataset)
-        if folder not in (CORPUS, "corpora") and home.fs.exists(path):
-            home.fs.rm(path, recursive=True)
-    for path in home.fs.glob(home.path("corpora", dataset, "*.json")):
-        home.fs.rm_file(path)
-    if home.fs.exists(head_path(home, dataset)):
-        home.fs.rm_file(head_path(home, dataset))
+        if home.fs.exists(home.path(folder, dataset)):
+            home.fs.rm(home.path(folder, dataset), recursive=True)
 
 
 def _prove(home: Home, traces: Traces, skip: Sequence[str], folders: Sequence[str] = ("",)) -> None:

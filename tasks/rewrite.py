@@ -55,7 +55,8 @@ class Rewritten:
 
 
 def rewrite_shards(home: Home, dataset: str, groups: Sequence[Group]) -> Rewritten:
-    """Put each group's new shard in the place of its old ones. `groups` hold every shard of the data set once, in order.
+    """Put each group's new shard in the place of its old ones. `groups` hold every shard of the data set once, in order;
+    one that is ingested meanwhile stays as it is.
 
     The caller holds `home_lock.alone`. What no new shard has of an artifact is gone afterwards; the old shards stay until
     `remove_old_shards`.
@@ -70,6 +71,8 @@ def rewrite_shards(home: Home, dataset: str, groups: Sequence[Group]) -> Rewritt
             elif group.kept:
                 shards.append(_carry(home, lineage, group, done))
                 done.shards += 1
+        known = {shard.key for group in groups for shard, _ in group.members}
+        shards.extend(shard for shard in load_dataset(home, dataset).shards if shard.key not in known)  # just ingested
         if any(group.is_change for group in groups):
             write_head(home, Dataset(dataset, tuple(shards)))
         done.removed = remove_orphans(home, dataset)
@@ -82,7 +85,7 @@ def _carry(home: Home, lineage: Lineage, group: Group, done: Rewritten) -> Shard
     shard = new_shard(home, group.kept)
     kept = {old.key: episodes for old, episodes in group.kept}
     done.renamed |= dict.fromkeys(kept, shard.key)
-    made = {old.key: [a for a in lineage.of_shard(old.key) if str(a.key) == a.path] for old, _ in group.kept}
+    made = {old.key: [a for a in lineage.of_shard(old.key) if _is_whole(home, a)] for old, _ in group.kept}
     alone: set[str] = set()
     for artifacts in _alike(home, made):
         sources = [(artifact, kept[old]) for old, artifact in artifacts.items()]
@@ -99,6 +102,11 @@ def _carry(home: Home, lineage: Lineage, group: Group, done: Rewritten) -> Shard
         done.renamed |= {artifact.path: str(key) for artifact, _ in sources}
         done.carried += 1
     return shard
+
+
+def _is_whole(home: Home, artifact: Stored) -> bool:
+    """A damaged artifact is not carried over: the next build makes it again."""
+    return str(artifact.key) == artifact.path and home.has(artifact.path)
 
 
 def _alike(home: Home, made: Mapping[str, Sequence[Stored]]) -> list[dict[str, Stored]]:
@@ -198,10 +206,11 @@ def remove_orphans(home: Home, dataset: str) -> int:
 
 def remove_old_shards(home: Home, dataset: str) -> None:
     """Remove the shards of a data set that its head does not name, once nothing is left that was made from them."""
-    live = {shard.key for shard in load_dataset(home, dataset).shards}
-    for artifact in list(stored(home, (CORPUS,))):
-        if artifact.path.startswith(f"{CORPUS}/{dataset}/") and artifact.path not in live:
-            home.discard(artifact.path)
+    with writer_lock(home, f"corpus-{dataset}"):
+        live = {shard.key for shard in load_dataset(home, dataset).shards}
+        for artifact in list(stored(home, (CORPUS,))):
+            if artifact.path.startswith(f"{CORPUS}/{dataset}/") and artifact.path not in live:
+                home.discard(artifact.path)
 
 
 def _remove_vectors(home: Home, lineage: Lineage, orphans: Sequence[Stored]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +26,7 @@ def run(pipeline: Pipeline) -> None:
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     """Four episodes that arrived one by one, the first of them twice; built, and answered by a model."""
     folder = tmp_path_factory.mktemp("finished")
     with pytest.MonkeyPatch.context() as patch, serving(lambda body, seen: reply("Answer: the lamp")) as server:
