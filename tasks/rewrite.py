@@ -86,6 +86,7 @@ def _carry(home: Home, lineage: Lineage, group: Group, done: Rewritten) -> Shard
     kept = {old.key: episodes for old, episodes in group.kept}
     done.renamed |= dict.fromkeys(kept, shard.key)
     made = {old.key: [a for a in lineage.of_shard(old.key) if _is_whole(home, a)] for old, _ in group.kept}
+    there = {a.path for old, _ in group.kept for a in lineage.of_shard(old.key)}
     alone: set[str] = set()
     for artifacts in _alike(home, made):
         sources = [(artifact, kept[old]) for old, artifact in artifacts.items()]
@@ -94,8 +95,10 @@ def _carry(home: Home, lineage: Lineage, group: Group, done: Rewritten) -> Shard
             if not (_is_answered(first) or first.inputs[0] in alone):
                 continue
             alone.add(first.path)
+        if any(key in there and key not in done.renamed for key in first.inputs):
+            continue  # what it was made of was damaged, and is made again
         tables = read_tables(home, sources)
-        if not tables or not any(rows.num_rows for rows in tables.values()):
+        if not any(rows.num_rows for rows in tables.values()):
             continue
         key = carried_key(first.key, done.renamed, _assignment(tables))
         write_rewritten(home, key, [artifact for artifact, _ in sources], tables, _links(first.manifest, done.renamed))

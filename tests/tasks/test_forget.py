@@ -13,6 +13,7 @@ from models.router.weights import RouterWeights, dump_weights, load_weights
 from storage.artifacts import ArtifactError, ArtifactKey
 from storage.structures.event_signals import SIGNALS
 from storage.structures.events import INTENTS, RELATIONS
+from tasks.compact import compact
 from tasks.forget import forget
 from tasks.routers import FOLDS_FILE, champion_path, fold_file, load_routers
 from tasks.verify import verify
@@ -21,9 +22,9 @@ from tests.input_cases.pipeline import Pipeline, conversation, said
 
 
 def test_an_episode_of_another_data_set_with_the_same_id_stays(pipeline: Pipeline, tmp_path: Path) -> None:
-    talk = conversation(
-        [("1:56 pm on 8 May, 2023", [said("D1:1", "Ann", "I painted a sunrise over the bay.")])], sample_id="1"
-    )
+    turns = [said("D1:1", "Ann", "I painted a sunrise over the bay.")]
+    pair = {"question": "What did Ann paint?", "answer": "a sunrise", "evidence": ["D1:1"], "category": 4}
+    talk = conversation([("1:56 pm on 8 May, 2023", turns)], pair, sample_id="1")
     (tmp_path / "talk.json").write_text(json.dumps([talk]))
     other = Pipeline(pipeline.home, "locomo", pipeline.settings)
     other.ingest(tmp_path / "talk.json")
@@ -61,6 +62,20 @@ def test_traces_in_a_place_that_forgetting_does_not_know_are_named(pipeline: Pip
     assert [problem.path for problem in verify(pipeline.home)] == ["forgetting"]
     note.unlink()
     assert forget(pipeline.home, "ama-bench", ("1",), pipeline.settings)["traces_left"] == 0
+
+
+def test_what_was_damaged_is_not_carried_over_and_is_made_again(pipeline: Pipeline) -> None:
+    settings = replace(pipeline.settings, shards=replace(pipeline.settings.shards, max_episodes=4))
+    compact(pipeline.home, "ama-bench", settings)
+    for path in Path(pipeline.home.root).glob("derived/triples/*/*/table.parquet"):
+        path.unlink()
+    forget(pipeline.home, "ama-bench", ("1",), settings)
+    assert sorted(f"{key.kind}/{key.name}" for key in pipeline.build("STGVR")) == [
+        "derived/triples",
+        "evidence/G",
+        "structures/G",
+    ]
+    assert verify(pipeline.home) == []
 
 
 def test_several_episodes_are_forgotten_at_once(pipeline: Pipeline) -> None:
