@@ -52,8 +52,9 @@ def forget(home: Home, dataset: str, episodes: Sequence[str] | None, settings: S
     with alone(home):
         home.sweep_drafts()
         gone = _wanted(home, dataset, episodes)
-        intent = home.path(INTENTS, f"{digest([dataset, episodes])}.json")
-        home.replace_json(intent, {"dataset": dataset, "episodes": None if episodes is None else sorted(gone)})
+        named = {"dataset": dataset, "episodes": None if episodes is None else sorted(gone)}
+        intent = home.path(INTENTS, f"{digest(named)}.json")
+        home.replace_json(intent, named)
         traces = _traces(home, dataset, gone)
         done = rewrite_shards(home, dataset, _groups(home, dataset, gone))
         records = redact_journals(home, dataset, gone, traces)
