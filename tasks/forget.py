@@ -25,8 +25,8 @@ from storage.artifacts import MANIFEST, ArtifactError, Home, digest
 from storage.home_lock import alone
 from storage.lineage import CORPUS, Stored, artifact_folders, stored
 from storage.redact import redact_journals, redact_json_file, redact_sqlite, redacted
+from storage.remnants import Remnants, find_remnants, remnants_of
 from storage.shards import TABLES, load_dataset
-from storage.traces import Traces, find_traces, traces_of
 from tasks.inventory import refresh_catalog
 from tasks.policies import CHAMPION, policy_path
 from tasks.report import latest_path
@@ -36,7 +36,7 @@ from tasks.settings import Settings
 from tasks.tracking import delete_runs
 
 PAGES = ("reports", "searches", "training")
-"""Artifacts about a whole data set that are made again at need: removed when they hold a trace."""
+"""Artifacts about a whole data set that are made again at need: removed when they hold a remnant."""
 
 DATASET_FOLDERS = ("corpora", *PAGES, "routers", "policies")
 """What belongs to a data set alone beside its shards: `<folder>/<dataset>/`."""
@@ -47,7 +47,7 @@ INTENTS = "forgetting"
 def forget(home: Home, dataset: str, episodes: Sequence[str] | None, settings: Settings) -> dict[str, Any]:
     """Forget episodes of a data set, superseded rows of theirs included, or all of it; return what went.
 
-    `ArtifactError` names an episode that the home does not hold, and, after all is done, the files that still hold a trace.
+    `ArtifactError` names an episode that the home does not hold, and, after all, the files that still hold a remnant.
     """
     with alone(home):
         home.sweep_drafts()
@@ -55,22 +55,22 @@ def forget(home: Home, dataset: str, episodes: Sequence[str] | None, settings: S
         named = {"dataset": dataset, "episodes": None if episodes is None else sorted(gone)}
         intent = home.path(INTENTS, f"{digest(named)}.json")
         home.replace_json(intent, named)
-        traces = _traces(home, dataset, gone)
+        remnants = _remnants(home, dataset, gone)
         done = rewrite_shards(home, dataset, _groups(home, dataset, gone))
-        records = redact_journals(home, dataset, gone, traces)
-        pages = _forget_pages(home, dataset, traces)
-        _forget_policies(home, dataset, traces)
-        _forget_in_routers(home, dataset, traces)
+        records = redact_journals(home, dataset, gone, remnants)
+        pages = _forget_pages(home, dataset, remnants)
+        _forget_policies(home, dataset, remnants)
+        _forget_in_routers(home, dataset, remnants)
         for path in home.fs.glob(home.path("corpora", dataset, "*.json")):
-            redact_json_file(home, path, traces)
-        _forget_in_services(home, traces)
-        runs = delete_runs(dataset, traces.in_texts)
+            redact_json_file(home, path, remnants)
+        _forget_in_services(home, remnants)
+        runs = delete_runs(dataset, remnants.in_texts)
         if episodes is None:
             _remove_dataset(home, dataset)
         refresh_catalog(home, settings)
-        _prove(home, traces, skip=(INTENTS, *_old_shards(home, dataset)))
+        _prove(home, remnants, skip=(INTENTS, *_old_shards(home, dataset)))
         remove_old_shards(home, dataset)
-        _prove(home, traces, skip=(INTENTS,), folders=(CORPUS, "corpora"))
+        _prove(home, remnants, skip=(INTENTS,), folders=(CORPUS, "corpora"))
         home.fs.rm_file(intent)
     return {
         "dataset": dataset,
@@ -81,7 +81,7 @@ def forget(home: Home, dataset: str, episodes: Sequence[str] | None, settings: S
         "journal_records": records,
         "pages": pages,
         "runs_elsewhere": runs,
-        "searched_for": len(traces.strings) + len(traces.episodes),
+        "searched_for": len(remnants.strings) + len(remnants.episodes),
         "traces_left": 0,
     }
 
@@ -129,7 +129,7 @@ def _groups(home: Home, dataset: str, gone: frozenset[str]) -> list[Group]:
     ]
 
 
-def _traces(home: Home, dataset: str, gone: frozenset[str]) -> Traces:
+def _remnants(home: Home, dataset: str, gone: frozenset[str]) -> Remnants:
     mine = [shard for shard in _shards(home, dataset) if gone.intersection(_episodes(shard))]
     rows = (table for shard in mine for table in _rows(home, shard, gone, keep=True))
     touched = {shard.path for shard in mine}
@@ -138,7 +138,7 @@ def _traces(home: Home, dataset: str, gone: frozenset[str]) -> Traces:
         for shard in stored(home, (CORPUS,))
         for table in _rows(home, shard, gone if shard.path in touched else frozenset(), keep=False)
     )
-    return traces_of(dataset, gone, rows, others)
+    return remnants_of(dataset, gone, rows, others)
 
 
 def _rows(home: Home, shard: Stored, episodes: frozenset[str], keep: bool) -> Iterator[pa.Table]:
@@ -149,9 +149,9 @@ def _rows(home: Home, shard: Stored, episodes: frozenset[str], keep: bool) -> It
         yield table.filter(chosen if keep else pc.invert(chosen))
 
 
-def _forget_pages(home: Home, dataset: str, traces: Traces) -> int:
-    """Remove pages, searches and trainings that hold a trace or stand for outcomes that are gone; return how many."""
-    hits = {name for kind in PAGES for name in find_traces(home, traces, (f"{kind}/{dataset}",))}
+def _forget_pages(home: Home, dataset: str, remnants: Remnants) -> int:
+    """Remove pages, searches and trainings that hold a remnant or stand for outcomes that are gone; return how many."""
+    hits = {name for kind in PAGES for name in find_remnants(home, remnants, (f"{kind}/{dataset}",))}
     gone = 0
     for key in artifact_folders(home):
         if key.split("/")[:2] in [[kind, dataset] for kind in PAGES]:
@@ -170,9 +170,9 @@ def _forget_pages(home: Home, dataset: str, traces: Traces) -> int:
     return gone
 
 
-def _forget_policies(home: Home, dataset: str, traces: Traces) -> None:
-    """Remove policies whose source or parameters hold a trace, and the champion with the policy that it names."""
-    for name in find_traces(home, traces, (f"policies/{dataset}",)):
+def _forget_policies(home: Home, dataset: str, remnants: Remnants) -> None:
+    """Remove policies whose source or parameters hold a remnant, and the champion with the policy that it names."""
+    for name in find_remnants(home, remnants, (f"policies/{dataset}",)):
         home.fs.rm_file(home.path(name))
     champion = policy_path(home, dataset, CHAMPION)
     pointer = home.read_json(champion)
@@ -180,22 +180,22 @@ def _forget_policies(home: Home, dataset: str, traces: Traces) -> None:
         home.fs.rm_file(champion)
 
 
-def _forget_in_routers(home: Home, dataset: str, traces: Traces) -> None:
+def _forget_in_routers(home: Home, dataset: str, remnants: Remnants) -> None:
     """Take the episodes out of trained routers: their learned edges and their names. The weights of all stay in use."""
     for manifest in home.fs.glob(home.path("routers", dataset, "*", "*", MANIFEST)):
         folder = manifest.rsplit("/", 1)[0]
         for path in home.fs.glob(f"{folder}/*.safetensors"):
             weights = load_weights(home.fs.cat_file(path))
-            arrays = {name: a for name, a in weights.arrays.items() if name.removeprefix("edges/") not in traces.episodes}
-            header = {**weights.header, "graphs": redacted(weights.header["graphs"], traces, bare=True)}
+            arrays = {name: a for name, a in weights.arrays.items() if name.removeprefix("edges/") not in remnants.episodes}
+            header = {**weights.header, "graphs": redacted(weights.header["graphs"], remnants, bare=True)}
             if len(arrays) < len(weights.arrays) or header != weights.header:
                 home.replace_file(path, dump_weights(RouterWeights(header, arrays)))
-        redact_json_file(home, f"{folder}/{FOLDS_FILE}", traces)
+        redact_json_file(home, f"{folder}/{FOLDS_FILE}", remnants)
         home.refresh_files(folder[len(home.root) + 1 :])
 
 
-def _forget_in_services(home: Home, traces: Traces) -> None:
-    """Redact what Prefect and MLflow keep in the home; files of runs and results of tasks that hold a trace go.
+def _forget_in_services(home: Home, remnants: Remnants) -> None:
+    """Redact what Prefect and MLflow keep in the home; files of runs and results of tasks that hold a remnant go.
 
     Damaged artifacts that a repair set aside cannot be searched, so they go too.
     """
@@ -203,8 +203,8 @@ def _forget_in_services(home: Home, traces: Traces) -> None:
         return
     for name in ("prefect", "mlflow"):
         for path in sorted(home.local(name).rglob("*.db")):
-            redact_sqlite(str(path), traces)
-    for name in find_traces(home, traces, ("prefect", "mlflow/artifacts")):
+            redact_sqlite(str(path), remnants)
+    for name in find_remnants(home, remnants, ("prefect", "mlflow/artifacts")):
         if not name.endswith((".db", ".db-wal", ".db-shm")):
             Path(home.path(name)).unlink()
     shutil.rmtree(home.local("set-aside"))
@@ -217,11 +217,11 @@ def _remove_dataset(home: Home, dataset: str) -> None:
             home.fs.rm(home.path(folder, dataset), recursive=True)
 
 
-def _prove(home: Home, traces: Traces, skip: Sequence[str], folders: Sequence[str] = ("",)) -> None:
+def _prove(home: Home, remnants: Remnants, skip: Sequence[str], folders: Sequence[str] = ("",)) -> None:
     """`ArtifactError` names the files in which something of the episodes is left."""
-    if left := find_traces(home, traces, folders, skip):
+    if left := find_remnants(home, remnants, folders, skip):
         some = ", ".join(left[:5])
         raise ArtifactError(
-            f"{len(left)} files of {home.url} still hold traces of what was to be forgotten: {some}. End every other run on "
-            "this home (a Prefect server keeps its database open), then call the same command again"
+            f"{len(left)} files of {home.url} still hold remnants of what was to be forgotten: {some}. End every other run "
+            "on this home (a Prefect server keeps its database open), then call the same command again"
         )

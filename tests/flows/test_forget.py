@@ -21,8 +21,8 @@ from flows.evaluate_policy import evaluate_policy
 from flows.ingest_episodes import ingest_episodes
 from storage.artifacts import MANIFEST, ArtifactError, ArtifactKey, Home
 from storage.ledger import Ledger
+from storage.remnants import Remnants, find_remnants
 from storage.shards import load_dataset
-from storage.traces import Traces, find_traces
 from tasks.ask import ask
 from tasks.evaluation import EvaluationConfig
 from tasks.forget import forget, unfinished
@@ -228,5 +228,5 @@ def count(root: Path) -> int:
 
 
 def test_the_search_for_traces_finds_them_in_every_kind_of_file(full: Full) -> None:
-    traces = Traces("ama-bench", frozenset({"1"}), ("ibex marmalade",))
-    assert {name.split("/")[0] for name in find_traces(full.home, traces)} >= EVERYWHERE | {"vectors", "corpora"}
+    remnants = Remnants("ama-bench", frozenset({"1"}), ("ibex marmalade",))
+    assert {name.split("/")[0] for name in find_remnants(full.home, remnants)} >= EVERYWHERE | {"vectors", "corpora"}

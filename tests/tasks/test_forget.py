@@ -57,7 +57,7 @@ def test_a_trained_router_loses_what_it_learned_of_the_episode_and_stays_in_use(
 def test_traces_in_a_place_that_forgetting_does_not_know_are_named(pipeline: Pipeline) -> None:
     note = Path(pipeline.home.root, "notes.txt")
     note.write_text("The porter of room 1 hums an old waltz.")
-    with pytest.raises(ArtifactError, match=r"1 files of .* still hold traces .*: notes\.txt"):
+    with pytest.raises(ArtifactError, match=r"1 files of .* still hold remnants .*: notes\.txt"):
         forget(pipeline.home, "ama-bench", ("1",), pipeline.settings)
     assert [problem.path for problem in verify(pipeline.home)] == ["forgetting"]
     note.unlink()

@@ -1,8 +1,8 @@
-"""Traces of an episode: what would show that a home still holds something of it, and the search for them in every file.
+"""Remnants of an episode: what would show that a home still holds something of it, and the search for them in every file.
 
-A trace is the episode's id where ids stand, or a run of words that the episode holds and no other episode of the home. Files
-are read as what they are (Parquet and LanceDB as tables, SQLite by its rows, JSON and HTML decoded), since their bytes are
-compressed or escaped, and as bytes beside that.
+A remnant is the episode's id where ids stand, or a run of words that the episode holds and no other episode of the home.
+Files are read as what they are (Parquet and LanceDB as tables, SQLite by its rows, JSON and HTML decoded), since their bytes
+are compressed or escaped, and as bytes beside that.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SQLITE = b"SQLite format 3\x00"
 
 
 @dataclass(frozen=True)
-class Traces:
+class Remnants:
     """What gives some episodes of a data set away. `strings` are runs of words of theirs and of no other episode.
 
     `bare` tells that ids stand for episodes of this data set without its name before them, as in its own files.
@@ -57,11 +57,11 @@ class Traces:
         return "|".join([*words, *map(re.escape, self.strings)])
 
     def in_texts(self, texts: Iterable[str]) -> bool:
-        """Whether any text holds a trace."""
+        """Whether any text holds a remnant."""
         return self._in_array(pa.array(list(texts), pa.large_string()))
 
     def which(self, texts: Iterable[str]) -> list[bool]:
-        """Of each text, whether it holds a trace."""
+        """Of each text, whether it holds a remnant."""
         array = pa.array(list(texts), pa.large_string())
         if not self._pattern:
             return [False] * len(array)
@@ -74,13 +74,13 @@ class Traces:
         return owner in self._named or (bare and owner in self.episodes) or self.in_texts([text])
 
     def in_json(self, value: Any, bare: bool) -> bool:
-        """Whether a parsed JSON value holds a trace."""
+        """Whether a parsed JSON value holds a remnant."""
         texts = list(json_strings(value))
         owners = set(map(_owner, texts))
         return bool(owners & self._named or (bare and owners & self.episodes)) or self.in_texts(texts)
 
     def in_table(self, table: pa.Table, bare: bool) -> bool:
-        """Whether a row belongs to an episode or any text in it holds a trace."""
+        """Whether a row belongs to an episode or any text in it holds a remnant."""
         for name in table.column_names:
             for texts in _strings(table.column(name)):
                 if bare and name == "episode_id" and pc.any(pc.is_in(texts, pa.array(sorted(self.episodes)))).as_py():
@@ -106,14 +106,14 @@ def _owner(text: str) -> str:
     return head.rsplit(":", 1)[0] if ":" in head else head.rsplit("/", 1)[0] if head.count("/") > 1 else head
 
 
-def traces_of(dataset: str, episodes: Collection[str], own: Iterable[pa.Table], others: Iterable[pa.Table]) -> Traces:
-    """The traces of some episodes, from their rows (`own`) and the rows of all other episodes of the home (`others`)."""
+def remnants_of(dataset: str, episodes: Collection[str], own: Iterable[pa.Table], others: Iterable[pa.Table]) -> Remnants:
+    """The remnants of some episodes, from their rows (`own`) and the rows of all other episodes of the home (`others`)."""
     found = dict.fromkeys(run for table in own for text in _texts(table) for run in _runs(text))
     wanted = list(found)[:: max(1, len(found) // (4 * MAX_STRINGS))]
     for table in others:
         wanted = _not_in(wanted, table)
     chosen = wanted[:: max(1, len(wanted) // MAX_STRINGS)][:MAX_STRINGS]
-    return Traces(dataset, frozenset(episodes), tuple(chosen))
+    return Remnants(dataset, frozenset(episodes), tuple(chosen))
 
 
 def _runs(text: str) -> list[str]:
@@ -171,22 +171,22 @@ def json_strings(value: Any) -> Iterator[str]:
             yield from json_strings(inner)
 
 
-def find_traces(home: Home, traces: Traces, folders: Sequence[str] = ("",), skip: Collection[str] = ()) -> list[str]:
-    """The files of a home (or of some of its folders) that hold a trace, relative to the home, sorted.
+def find_remnants(home: Home, remnants: Remnants, folders: Sequence[str] = ("",), skip: Collection[str] = ()) -> list[str]:
+    """The files of a home (or of some of its folders) that hold a remnant, relative to the home, sorted.
 
     What lies under a path in `skip` is not read. LanceDB's tables are read as such, every version of them.
     """
     home.fs.invalidate_cache()
-    own = _made_from(home, traces.dataset)
+    own = _made_from(home, remnants.dataset)
     found = set()
     for folder in folders:
         for path in home.fs.find(home.path(folder) if folder else home.root):
             name = path[len(home.root) + 1 :]
             if not any(name == s or name.startswith(f"{s}/") for s in skip):
-                bare = traces.dataset in name.split("/")[:-1] or name.rsplit("/", 1)[0] in own
-                found |= {name} if _file_has(home, path, name, traces, bare) else set()
+                bare = remnants.dataset in name.split("/")[:-1] or name.rsplit("/", 1)[0] in own
+                found |= {name} if _file_has(home, path, name, remnants, bare) else set()
         if folder in ("", "vectors"):
-            found |= set(_lance_hits(home, traces, own))
+            found |= set(_lance_hits(home, remnants, own))
     return sorted(found)
 
 
@@ -196,21 +196,21 @@ def _made_from(home: Home, dataset: str) -> frozenset[str]:
     return frozenset(a.path for shard in lineage.shards() if shard.startswith(prefix) for a in lineage.of_shard(shard))
 
 
-def _file_has(home: Home, path: str, name: str, traces: Traces, bare: bool) -> bool:
-    if traces.in_texts([name, unquote(name)]):
+def _file_has(home: Home, path: str, name: str, remnants: Remnants, bare: bool) -> bool:
+    if remnants.in_texts([name, unquote(name)]):
         return True
     if name.endswith(".parquet"):
         with home.fs.open(path, "rb") as source, pq.ParquetFile(source) as file:
-            return any(traces.in_table(file.read_row_group(i), bare) for i in range(file.num_row_groups))
+            return any(remnants.in_table(file.read_row_group(i), bare) for i in range(file.num_row_groups))
     data: bytes = home.fs.cat_file(path)
-    if data.startswith(SQLITE) and traces.in_texts(sqlite_texts(path)):
+    if data.startswith(SQLITE) and remnants.in_texts(sqlite_texts(path)):
         return True
     if name.endswith(".safetensors"):
         length = int.from_bytes(data[:8], "little")
-        return traces.in_json(_parsed(data[8 : 8 + length]), bare)
-    if name.endswith((".json", ".jsonl")) and traces.in_json(_parsed(data), bare):
+        return remnants.in_json(_parsed(data[8 : 8 + length]), bare)
+    if name.endswith((".json", ".jsonl")) and remnants.in_json(_parsed(data), bare):
         return True
-    return traces.in_texts(_decoded(data))
+    return remnants.in_texts(_decoded(data))
 
 
 def _parsed(data: bytes) -> list[Any]:
@@ -252,8 +252,8 @@ def unescaped(text: str) -> str:
         return text
 
 
-def _lance_hits(home: Home, traces: Traces, own: Collection[str]) -> Iterator[str]:
-    """LanceDB's tables, where any version of them holds a trace."""
+def _lance_hits(home: Home, remnants: Remnants, own: Collection[str]) -> Iterator[str]:
+    """LanceDB's tables, where any version of them holds a remnant."""
     folder = Path(home.root, "vectors")
     if not home.is_local or not folder.is_dir():
         return
@@ -267,6 +267,6 @@ def _lance_hits(home: Home, traces: Traces, own: Collection[str]) -> Iterator[st
             table.checkout(version["version"])
             rows = table.search().select(["shard", "episode_id", "text"]).to_arrow()
             mine = rows.filter(pc.is_in(rows.column("shard"), builds))
-            if traces.in_table(mine, bare=True) or traces.in_table(rows, bare=False):
+            if remnants.in_table(mine, bare=True) or remnants.in_table(rows, bare=False):
                 yield f"vectors/{path.name}"
                 break
