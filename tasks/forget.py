@@ -82,7 +82,7 @@ def forget(home: Home, dataset: str, episodes: Sequence[str] | None, settings: S
         "pages": pages,
         "runs_elsewhere": runs,
         "searched_for": len(remnants.strings) + len(remnants.episodes),
-        "traces_left": 0,
+        "remnants_left": 0,
     }
 
 

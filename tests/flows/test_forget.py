@@ -124,7 +124,7 @@ def test_nothing_of_a_forgotten_episode_is_left_and_nothing_is_paid_for_again(fu
     spent = Ledger(home).totals()
     untouched = {path: m for path, m in manifests(home).items() if b"corpus/" in m}
     result = forget(home, "ama-bench", ("1",), full.settings)
-    assert (result["forgotten"], result["traces_left"]) == (["1"], 0)
+    assert (result["forgotten"], result["remnants_left"]) == (["1"], 0)
     assert leaks(Path(home.root), words) == {}
     assert leaks(Path(home.root), ["quokka marmalade"]).keys() >= EVERYWHERE, "others were forgotten too"
     assert Ledger(home).totals() == spent

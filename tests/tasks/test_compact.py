@@ -72,7 +72,7 @@ def test_forgetting_after_compacting_keeps_the_others(pipeline: Pipeline) -> Non
     compact(pipeline.home, "ama-bench", settings)
     assert len(pipeline.live.shards) == 1
     result = forget(pipeline.home, "ama-bench", ("2",), settings)
-    assert result["traces_left"] == 0
+    assert result["remnants_left"] == 0
     assert list(pipeline.live.live) == ["0", "1", "3"]
     assert pipeline.build(LETTERS) == []
     run(pipeline)

@@ -29,7 +29,7 @@ def test_an_episode_of_another_data_set_with_the_same_id_stays(pipeline: Pipelin
     other = Pipeline(pipeline.home, "locomo", pipeline.settings)
     other.ingest(tmp_path / "talk.json")
     other.build("STGVR")
-    assert forget(pipeline.home, "ama-bench", ("1",), pipeline.settings)["traces_left"] == 0
+    assert forget(pipeline.home, "ama-bench", ("1",), pipeline.settings)["remnants_left"] == 0
     assert list(other.live.live) == ["1"]
     assert other.build("STGVR") == []
     assert leaks(Path(pipeline.home.root), ["sunrise over the bay"]).keys() >= {"corpus", "structures", "vectors"}
@@ -61,7 +61,7 @@ def test_traces_in_a_place_that_forgetting_does_not_know_are_named(pipeline: Pip
         forget(pipeline.home, "ama-bench", ("1",), pipeline.settings)
     assert [problem.path for problem in verify(pipeline.home)] == ["forgetting"]
     note.unlink()
-    assert forget(pipeline.home, "ama-bench", ("1",), pipeline.settings)["traces_left"] == 0
+    assert forget(pipeline.home, "ama-bench", ("1",), pipeline.settings)["remnants_left"] == 0
 
 
 def test_what_was_damaged_is_not_carried_over_and_is_made_again(pipeline: Pipeline) -> None:

@@ -143,7 +143,7 @@ def test_a_path_in_the_data_stays_in_the_home(tmp_path: Path, episode: str) -> N
     pipeline.evaluate("T")
     assert pipeline.ask("At step 2, what did the agent take?", "T", episode)["evidence"][0]["steps"] == (2,)
     assert {path.name for path in tmp_path.rglob("*") if home not in path.parents} == {"deep", "home", "episodes.jsonl"}
-    assert forget(pipeline.home, "ama-bench", (episode,), pipeline.settings)["traces_left"] == 0
+    assert forget(pipeline.home, "ama-bench", (episode,), pipeline.settings)["remnants_left"] == 0
     assert list(pipeline.live.live) == ["1"]
     assert {path.name for path in tmp_path.rglob("*") if home not in path.parents} == {"deep", "home", "episodes.jsonl"}
 
